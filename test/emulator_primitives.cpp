@@ -186,12 +186,14 @@ TEST_CASE("merge sort, sorted segments and the greatest") {
                                            .passes = {.threads = 64, .bytes = 16},
                                            .ranks = {.rank_limit = 0}}}>(device, a, by_low_bits{});
     CHECK(to_host(a) == sorted);
-    pmpp::segmented_sort<pmpp::segmented_sort_tuning{.windows = {.threads = 32, .bytes = 16},
-                                                     .merges = {.threads = 32}}>(device, b, at, by_low_bits{});
-    CHECK(to_host(b) == halves);
     pmpp::segmented_sort<pmpp::segmented_sort_tuning{
-        .short_limit = 0, .windows = {.threads = 32, .bytes = 16}, .merges = {.threads = 32, .bytes = 16}}>(
-        device, c, at, by_low_bits{});
+        .ranked = 0, .windows = {.threads = 32, .bytes = 16}, .merges = {.threads = 32}}>(device, b, at, by_low_bits{});
+    CHECK(to_host(b) == halves);
+    pmpp::segmented_sort<pmpp::segmented_sort_tuning{.ranked = 0,
+                                                     .short_limit = 0,
+                                                     .windows = {.threads = 32, .bytes = 16},
+                                                     .merges = {.threads = 32, .bytes = 16}}>(device, c, at,
+                                                                                              by_low_bits{});
     CHECK(to_host(c) == halves);
     pmpp::top_k<pmpp::top_k_tuning{
         .threads = 32, .short_threads = 32, .loads = 2, .sample_part = 2, .short_row = 64, .one_block = 200}>(

@@ -39,10 +39,10 @@ using test::triple;
 // Arrays of up to `few` elements take one launch, others three, and `small` for all.
 constexpr std::int64_t few = 8192;
 constexpr pmpp::segmented_sort_tuning tiny{
-    .short_limit = few, .windows = {.threads = 32, .bytes = 16}, .merges = {.threads = 32, .bytes = 16}};
+    .ranked = 0, .short_limit = few, .windows = {.threads = 32, .bytes = 16}, .merges = {.threads = 32, .bytes = 16}};
 constexpr pmpp::segmented_sort_tuning small{
-    .short_limit = 0, .windows = {.threads = 64, .bytes = 32}, .merges = {.threads = 64, .bytes = 36}};
-constexpr pmpp::segmented_sort_tuning four_warps{.windows = {.threads = 128}};
+    .ranked = 0, .short_limit = 0, .windows = {.threads = 64, .bytes = 32}, .merges = {.threads = 64, .bytes = 36}};
+constexpr pmpp::segmented_sort_tuning four_warps{.ranked = 0, .windows = {.threads = 128}};
 
 }  // namespace
 

@@ -21,8 +21,8 @@ using test::offsets_of;
 using test::tagged;
 
 // Tiles of 160 elements.
-constexpr pmpp::segmented_sort_tuning tiny{.windows = {.threads = 32, .bytes = 16},
-                                           .merges = {.threads = 32, .bytes = 16}};
+constexpr pmpp::segmented_sort_tuning tiny{
+    .ranked = 0, .windows = {.threads = 32, .bytes = 16}, .merges = {.threads = 32, .bytes = 16}};
 
 template <pmpp::segmented_sort_tuning Tuning, class where, class K, class V>
 void check_by_key(const lengths& law) {

@@ -12,6 +12,7 @@
 namespace {
 
 using test::by_key;
+using test::check_laws;
 using test::check_segments;
 using test::draw_below;
 using test::elements;
@@ -21,7 +22,7 @@ using test::tagged;
 
 /// The default tile; arrays of up to `few` elements take one launch, others three.
 constexpr std::int64_t few = 1 << 16;
-constexpr pmpp::segmented_sort_tuning by_default{.short_limit = few};
+constexpr pmpp::segmented_sort_tuning by_default{.ranked = 0, .short_limit = few}, by_rank{.short_limit = few};
 constexpr std::int64_t network_tile = 4096, short_tile = 4608, long_tile = 4352;  // of these kernels
 
 template <class where>
@@ -51,6 +52,13 @@ TEST_ALL_PLACES("segments at the edges of the default tile") {
   const auto offsets = offsets_of(mixture);
   check_segments<by_default, where>(
       elements<std::uint32_t>(offsets.back(), [](std::int64_t) { return draw_below(1 << 20); }), offsets);
+}
+
+TEST_ALL_PLACES("elements whose places are counted, and a few more") {
+  for (const std::int64_t n : test::some_of({1, 2, 33, 129, 400, 512, 513})) {
+    check_laws<by_rank, where, tagged>(n, 5, by_key{});
+    check_laws<by_rank, where, std::uint32_t>(n, 1 << 20);
+  }
 }
 
 TEST_ALL_PLACES("long segments that warps share, among others") {

@@ -15,6 +15,7 @@
 //
 //   segmented_reduce                    segmented/reduce.hpp; segmented/direct.hpp for short inputs and long segments
 //   segmented_inclusive_scan            segmented/by_offsets.hpp
+//   both, of few elements               segmented/few.hpp
 //   reduce_by_key, run_length_encode    segmented/by_key.hpp
 //
 // (PMPP ch. 11, 14; Schwartz, 1980; Merrill and Garland, 2016.)

@@ -6,6 +6,8 @@
 //   data     3 1 2   5 4 4 9 0
 //   sorted   1 2 3   0 4 4 5 9
 //
+//   Up to 512 elements have their places counted by one block (segmented_sort/by_rank.hpp). Of more:
+//
 //   1. The array is cut into windows of 7/8 of a tile, a block for each (segmented_sort/windows.hpp). What a block sorts
 //      together are the segments that begin in its window. Only the last of them can lie past the window's end: if it does
 //      not fit into the tile it is a large one.
@@ -41,6 +43,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/segmented.hpp>
+#include <pmpp/segmented_sort/by_rank.hpp>
 #include <pmpp/segmented_sort/large_segments.hpp>
 #include <pmpp/segmented_sort/sort_windows.hpp>
 #include <pmpp/segmented_sort/windows.hpp>
@@ -52,6 +55,7 @@ namespace pmpp::inline PMPP_BACKEND {
 
 /// How segmented_sort goes about it. Figures, here and in the parts, as in sort_tuning.
 struct segmented_sort_tuning {
+  int ranked = 512;  ///< up to this many elements one block counts their places (0: never)
   std::int64_t short_limit = std::int64_t(1) << 21;  ///< up to this many elements one launch sorts all
   int short_bytes = 36;  ///< of a thread's elements there. 2^16 keys in segments of 1000: 14.4 (16.7)
   sort_windows_tuning windows{};
@@ -144,6 +148,8 @@ bool sort_windows(const P& where, const In& in, const Data& data, const item_cou
 template <segmented_sort_tuning Tuning, class T, class P, class In, class Data, class Offsets, class Comp>
 void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, const item_count& n,
                               const input<Offsets>& offsets, const Comp& comp) {
+  if constexpr (Tuning.ranked > 0 && sizeof(T) <= 16)
+    if (sort_segments_by_rank<T, Tuning.ranked>(where, in, data, n, offsets, comp)) return;
   if (n.bound <= Tuning.short_limit && sort_windows<Tuning.for_short(), true, T>(where, in, data, n, offsets, comp))
     return;
   if (sort_windows<Tuning, false, T>(where, in, data, n, offsets, comp)) return;

@@ -31,6 +31,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
+#include <pmpp/segmented/few.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/early.hpp>
@@ -516,11 +517,10 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
   }
 
 private:
-  /// Marks the offsets that lie in the tile, one bit an element: offset after offset, equal ones passed over, or, where there are
-  /// many more of them than elements, each thread looks whether its elements are among them. Three barriers or more.
+  /// Marks the offsets that lie in the tile, one bit an element: offset after offset, equal ones passed over. Two barriers or more.
   PMPP_HOST_DEVICE static void mark_tile(auto& block, shared& memory, const typename any::arguments& a,
                                          const typename any::plan& p, std::int64_t tile) {
-    constexpr int batch = 4, most_batches = 8;
+    constexpr int batch = 4;
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
     const int vectors = p.vectors * workers, of_warp = p.vectors * simt::warp_size * Items;
     const std::int64_t begin = p.data.element(tile * vectors);
@@ -560,7 +560,7 @@ private:
       const int place = static_cast<int>(element - begin), warp = place / of_warp, bit = place - warp * of_warp;
       simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
     };
-    for (int i = 0; i < most_batches; ++i) {
+    for (int i = 0;; ++i) {
       if (i > 0) load();
       for (int k = 0; k < batch; ++k) {
         const std::int64_t left = block.shuffle_up(at[k], 1);  // equals would wait for each other
@@ -571,20 +571,6 @@ private:
       const std::int64_t last = offset(low - 1);
       if (offset(low - batch * threads) == last) low = skip(low, last + 1);
     }
-    for (std::int64_t first = begin + block.thread(); first < end; first += batch * threads) {
-      std::int64_t s[batch];  // of each element the first offset that is not in front of it, found in step
-      for (int k = 0; k < batch; ++k) s[k] = low;
-      for (std::int64_t length = p.offsets - low; length > 0; length /= 2)
-        for (int k = 0; k < batch; ++k) {
-          const std::int64_t half = (length + 1) / 2;
-          if (offset(s[k] + half - 1) < first + k * threads) s[k] += half;
-        }
-      for (int k = 0; k < batch; ++k)
-        if (const std::int64_t element = first + k * threads;
-            element < end && s[k] < p.offsets && offset(s[k]) == element)
-          mark(element);
-    }
-    block.sync();
   }
 };
 
@@ -593,6 +579,13 @@ template <segmented_tuning Tuning, bool Exclusive, class A, class P, class In, c
 void segmented_scan_on_blocks(const char* function, const P& where, const input<In>& in, const Heads& begins,
                               const Out& out, const A& init, Op op) {
   if (in.count.bound == 0) return;
+  if constexpr (!Heads::compared && max(sizeof(A), sizeof(value_of<In>)) <= 16) {
+    using kernel = few_segmented_scan_kernel<In, typename Heads::Offsets, Out, Op, A, Exclusive>;
+    const std::int64_t n = in.count.bound, offsets = begins.count.bound;
+    if (max(n, offsets) <= min(Tuning.few_to_scan, std::int64_t(kernel::tile)))
+      return pmpp::launch(where, grid{1, kernel::threads_for(n, offsets)}, kernel{},
+                          typename kernel::arguments{in.first, in.count, begins.offsets, begins.count, out, op, init});
+  }
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead, bool aligned, const Heads& heads) {
     using kernel = segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items, decltype(tuning)::value>;
     using look_back = typename kernel::look_back;
@@ -615,8 +608,8 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
           typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
                                      look_back(memory.state(), memory.data(), p.tiles)});
     };
-    if constexpr (!Heads::compared)
-      if (p.tiles <= most_blocks && (in.count.bound < 1 << 20 || heads.count.bound <= in.count.bound / 2))
+    if constexpr (!Heads::compared)  // of more offsets warps are sooner done by themselves
+      if (p.tiles <= most_blocks && heads.count.bound <= 1 << 14)
         return run(short_segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items, decltype(tuning)::value>{});
     run(kernel{});
   };

@@ -27,6 +27,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/kernel.hpp>
+#include <pmpp/segmented/few.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
@@ -344,6 +345,12 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
                                             static_cast<A*>(memory.data()), memory.state()});
   };
   if constexpr (possible) {
+    if (max(in.count.bound, segments) <= Tuning.few_to_reduce) {
+      using few = few_segmented_reduce_kernel<In, Offsets, Out, Op, A>;
+      pmpp::launch(where, ceil_div(segments, std::int64_t(few::warps)), few{},
+                   typename few::arguments{in.first, offsets.first, offsets.count, out, op, init});
+      return true;
+    }
     using usual = std::integral_constant<int, 128>;
     using one = std::integral_constant<int, 1>;
     constexpr std::int64_t long_average = any_order     ? Tuning.long_average / (bytes < 4 ? 2 : 1)
