@@ -200,18 +200,34 @@ TEST_CASE("gemm on tensor cores: rows that begin anywhere, warps of 16 rows, k i
   }
 }
 
-TEST_CASE("gemm: small products, whose k warps share") {
+TEST_CASE("gemm: small products, a warp for each") {
   using where = test::device_place;
-  for (int i = 0; i < test::turns(turns_here(60)); ++i) {
-    const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 7, 8, 9, 15, 16}); };
+  for (int i = 0; i < test::turns(turns_here(40)); ++i) {
+    const auto size = [] { return random_of<std::int64_t>({1, 7, 8, 9, 15, 16}); };
     const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({1, 15, 16, 17, 64, 200});
     const auto try_type = [&]<class T>(T) {
+      try_problem<where, T>(m, n, k, 1 + i % 19, i & 2, i & 4,
+                            [&](const auto& x) { pmpp::detail::gemm_by_warps<T>(typename where::policy{}, x); });
+    };
+    try_type(float{});
+    try_type(double{});
+  }
+}
+
+TEST_CASE("gemm: patches of a lane, or of lanes that share k") {
+  using where = test::device_place;
+  for (int i = 0; i < test::turns(turns_here(120)); ++i) {
+    const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 4, 5, 8, 15, 16, 33, 64, 130}); };
+    const std::int64_t m = size(), n = size(), k = random_of<std::int64_t>({0, 1, 3, 4, 5, 8, 16, 17, 64, 200});
+    const auto try_type = [&]<class T>(T) {
       try_problem<where, T>(m, n, k, 1 + i % 19, i & 2, i & 4, [&](const auto& x) {
-        pmpp::detail::gemm_by_warps<T>(typename where::policy{}, x, 1 << i % 4);
+        pmpp::detail::gemm_by_patches<pmpp::detail::gemm_sum<T, T>>(typename where::policy{}, x,
+                                                                    {.sharing = i % 6, .along_m = i % 4 == 3});
       });
     };
     try_type(float{});
     try_type(double{});
+    try_type(std::int8_t{});
   }
 }
 

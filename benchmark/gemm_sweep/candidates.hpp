@@ -75,7 +75,20 @@ struct candidates_of {
     };
     strips("thin", x, std::integral_constant<pmpp::gemm_strip, Tuning.thin>{});
     strips("thin'", y, std::integral_constant<pmpp::gemm_strip, Tuning.thin>{});
-    if (std::max(x.c.rows, x.c.cols) <= 32 && x.batch > 32) add("warps", 0, [=, *this] { gemm_by_warps<A>(where, x); });
+    if (std::max(x.c.rows, x.c.cols) <= 16 && x.batch > 32) add("warps", 0, [=, *this] { gemm_by_warps<A>(where, x); });
+  }
+
+  /// By patches, each way to deal them out.
+  template <class A>
+  void patches() const {
+    using namespace pmpp::detail;
+    const patch_plan best = plan_by_patches<A>(x, pmpp::machine_of(where));
+    for (const bool along_m : {false, true})
+      for (int sharing = 0; sharing <= 5; ++sharing)
+        add((along_m ? "pm" : "pn") + std::to_string(sharing),
+            best.sharing == sharing && best.along_m == along_m ? best.clocks : 0, [=, *this] {
+              gemm_by_patches<A>(where, x, {sharing, along_m});
+            });
   }
 
   /// By plain loads, with k in one piece and in as many as fill the machine once and twice.

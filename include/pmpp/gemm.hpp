@@ -18,7 +18,8 @@
 //   warp_specialised  the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
 //   strips            C has 9 to 16 rows, or columns, of floats, and k is long: memory is the limit
 //   complex_numbers   complex doubles as one product of doubles
-//   small             thousands of products of at most 32 x 32 elements: a warp multiplies one
+//   patches           many small products, and single ones: a lane multiplies 4 x 4 elements, straight from global memory
+//   small             thousands of products of about 16 x 16 elements: a warp multiplies one
 //   vector            C has one column, or one row: memory is the limit
 //   outer             k is at most 4: writing C is the limit
 //   host/gemm         packed panels and the vectors of the processor at hand, on all cores
@@ -56,6 +57,7 @@
 #include <pmpp/gemm/from_tensor_cores.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/outer.hpp>
+#include <pmpp/gemm/patches.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -213,6 +215,8 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       return none;
     }
   };
+  const patch_plan patches = Tuning.direct ? plan_by_patches<A>(x, on) : patch_plan{};
+  const auto by_patches = gemm_way{patches.clocks, [&] { gemm_by_patches<A>(where, x, patches); }};
   // Elements that are copied one by one, and not along k, take longer.
   const auto by_elements = [](k_tile_copy copy) { return copy != k_tile_copy::words && copy != k_tile_copy::along_k; };
   const bool elements = by_elements(x.a.copy) || by_elements(x.b.copy);
@@ -276,7 +280,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr bool thin_may_not_fit = Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>;
   constexpr gemm_strip two_stages{Tuning.thin.rows, Tuning.thin.k, 2};  // which 99 KB hold
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
-  take_best(directly(), bulk(std::integral_constant<gemm_tile, Tuning.bulk>{}),
+  take_best(directly(), by_patches, bulk(std::integral_constant<gemm_tile, Tuning.bulk>{}),
             bulk(std::integral_constant<gemm_tile, Tuning.bulk_flat>{}), tiles(large, x, true),
             tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true), tiles(large, turned, !is_square),
             strips(thin, x), strips(thinner, x), strips(thin, turned), strips(thinner, turned), others...);
@@ -360,24 +364,33 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       const direct_plan direct = Tuning.direct ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
       constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
       const mma_plan mma = plan_mma<Type, Tuning.mma_large, small>(y, on);
-      if (gemm_by_wgmma(where, y, min(direct.clocks, mma.clocks))) return;
-      if (direct.clocks < mma.clocks)
+      const patch_plan patches = Tuning.direct ? plan_by_patches<A>(y, on) : patch_plan{};
+      const double others = min(direct.clocks, mma.clocks);
+      if (gemm_by_wgmma(where, y, min(others, patches.clocks))) return;
+      if (patches.clocks < others)
+        gemm_by_patches<A>(where, y, patches);
+      else if (direct.clocks < mma.clocks)
         gemm_directly<A>(where, y, direct);
       else
         gemm_on_tensor_cores<Type, Tuning.mma_large, small>(where, y, mma);
     };
     const auto run = [&](const auto& y) {
       if constexpr (Batched) {
-        const bool is_vector = min(y.c.rows, y.c.cols) == 1, others = is_vector || is_direct_by_mma<TA, TB>;
-        if (y.k < 256 || !others)
-          if (const int sharing = fit_warps<A>(y, on); sharing > 0) return gemm_by_warps<A>(where, y, sharing);
+        const bool is_vector = min(y.c.rows, y.c.cols) == 1;
+        constexpr bool by_mma = is_direct_by_mma<TA, TB>;
+        if ((y.k < 256 || !by_mma) && fits_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
+        if (is_vector && is_for_patches(y))
+          if (const patch_plan plan = plan_by_patches<A>(y, on); plan.clocks < never)
+            return gemm_by_patches<A>(where, y, plan);
         if (y.c.cols == 1) return gemv_on_blocks<A, true>(where, y);
         if (is_vector) return gemv_on_blocks<A, true>(where, y.exchanged());
       }
       if constexpr (Tuning.direct)
         if (fits_outer_products(y)) return gemm_by_outer_products<A>(where, y);
       if constexpr (is_complex_double<A> && std::is_same_v<TA, A> && std::is_same_v<TB, A>)
-        if (is_worth_real_parts(y, on) && gemm_by_real_parts(where, y, [&](const auto& z) {
+        if (const double parts = clocks_of_real_parts(y, on);
+            parts < never && parts < min(plan_directly<A>(y, on).clocks, plan_by_patches<A>(y, on).clocks) &&
+            gemm_by_real_parts(where, y, [&](const auto& z) {
               gemm_dispatch<gemm_tuning_for<double>(), Batched, unrounded, double>(where, z, {});
             }))
           return;

@@ -20,6 +20,7 @@
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/block.hpp>
@@ -81,10 +82,10 @@ std::int64_t pairs_of_copy(const gemm_operand<T>& x, std::int64_t k, std::int64_
   return (doubled ? 2 : 1) * (x.batch_stride == 0 ? 1 : batch) * x.extent * k;
 }
 
-/// Whether a product is faster so: it has enough products for what is copied. In clocks of an H100, where direct tiles reach a quarter
-/// of the rate of ordinary units (96 x 128 x 1368: 80 us, so 22; 408 x 160 x 472: 41 and 21).
+/// The clocks that a product takes so, about, on an H100: of a call, of whole tiles, and of the copies. `never` where it has too few products
+/// for what is copied: beside ordinary units at a quarter of their rate.
 template <class T, class TC, class S, class Epilogue>
-bool is_worth_real_parts(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& on) {
+double clocks_of_real_parts(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& on) {
   const double of_element = 4.0 * double(x.k) * double(x.batch) / on.multiprocessors;
   const double products = of_element * double(x.c.rows) * double(x.c.cols),
                of_tiles = of_element * double(round_up(x.c.rows, std::int64_t(32))) *
@@ -92,7 +93,8 @@ bool is_worth_real_parts(const gemm_problem<T, T, TC, S, Epilogue>& x, const mac
   const double pairs = 2 * double(pairs_of_copy(x.b, x.k, x.batch, true)) +
                        (x.a.k_stride == 1 ? 0 : 2) * double(pairs_of_copy(x.a, x.k, x.batch, false));
   const double copies = on.clocks_of((x.a.k_stride == 1 ? 3e-6 : 6e-6)) + pairs * sizeof(T) / (0.7 * on.memory_rate());
-  return products / (0.25 * on.double_rate()) > of_tiles / (0.85 * on.tensor_rate(sizeof(double))) + copies;
+  const double clocks = of_tiles / (0.85 * on.tensor_rate(sizeof(double))) + copies;
+  return products / (0.25 * on.double_rate()) > clocks ? 4550 + clocks : never;
 }
 
 /// Calls multiply(problem of doubles); false, and nothing has happened, where C or beta do not allow it.

@@ -59,6 +59,10 @@ struct direct_tile {
       mma_n = 0;  ///< of C, that a warp multiplies on tensor cores, a slice of the k-tile for each; multiples of 16
   int thread_m = 0, thread_n = 0, lanes_m = 0;  ///< on ordinary units, as of a gemm_tile (gemm/math_fma.hpp)
 
+  /// Of a multiprocessor, where a sum has so many bytes: wide ones take registers.
+  constexpr int blocks_of(std::size_t bytes) const {
+    return bytes <= 4 ? blocks : bytes <= 8 ? (blocks + 1) / 2 : (blocks + 3) / 4;
+  }
   constexpr int m() const { return warps * warp_m; }
   constexpr int n() const { return lane_n * simt::warp_size; }
   constexpr int threads() const { return warps * slices * simt::warp_size; }
@@ -138,7 +142,7 @@ constexpr const direct_cost& direct_cost_of(int tile) {
 template <class TA, class TB, class TC, class A, class S, class Epilogue, direct_tile Tile>
 struct gemm_direct_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = Tile.threads(), min_blocks = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
+  static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks_of(sizeof(A));
   static constexpr int rows = Tile.m(), cols = Tile.n(), depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k,
                        items = Tile.warp_m * Tile.lane_n;
   static constexpr int word = min(Tile.warp_m, int(16 / sizeof(A)));  ///< elements that a lane reads of A at once
@@ -530,6 +534,15 @@ void each_direct_tile(const F& f) {
   (std::make_integer_sequence<int, int(sizeof(direct_tiles_of<TA, TB>()) / sizeof(direct_tile))>{});
 }
 
+/// Products of type A that ordinary units of a multiprocessor work out.
+template <class A>
+double products_in_a_clock(const machine& on) {
+  if constexpr (complex_number<A>)
+    return products_in_a_clock<typename A::value_type>(on) / 4;
+  else
+    return sizeof(A) > 4 ? on.double_rate() : on.float_rate();
+}
+
 /// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to times of random shapes on an
 /// H100 (benchmark/gemm_sweep), of which half are within 7 % of it.
 template <direct_tile Tile, class A, bool Words>
@@ -537,12 +550,12 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
                                 std::int64_t batch, double bytes, double memory, bool reads_c, bool in_words,
                                 const machine& on) {
   constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
-                items = Tile.warp_m * Tile.lane_n, together = sizeof(A) > 4 ? (Tile.blocks + 1) / 2 : Tile.blocks;
+                items = Tile.warp_m * Tile.lane_n, together = Tile.blocks_of(sizeof(A));
   constexpr bool by_mma = Tile.mma_m > 0, by_words = Tile.thread_m > 0;
   constexpr double start = Words ? 6600 : 4400, meeting = by_mma ? 2490 : 2950;  // of a call; of splits
   // Of a k of a block: products, or words from shared memory.
   constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0);
-  const double products = double(Tile.m()) * Tile.n() / (sizeof(A) > 4 ? on.double_rate() : on.float_rate());
+  const double products = double(Tile.m()) * Tile.n() / products_in_a_clock<A>(on);
   const double used = double(min<std::int64_t>(round_up(m, std::int64_t(Tile.warp_m)), Tile.m())) / Tile.m();
   const double of_products = by_mma     ? 1.08 * Tile.m() * Tile.n() / on.tensor_rate(2)
                              : by_words ? 1.1 * products

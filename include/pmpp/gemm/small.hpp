@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many products of matrices so small that a warp holds one whole: up to 32 x 32 elements of C. Where there are fewer than keep the
-// machine busy, warps of a block share the k of each.
+// Many products of matrices that a warp holds whole: 16 x 16 elements of C, or nearly as many. (Smaller ones go by patches, larger ones
+// by tiles.)
 //
 //   1. A warp goes through k sixteen at a time. It loads those columns of A and rows of B element by element, along
 //      whichever way they lie in one piece, so that any strides and any alignment take the same time; zeros beyond the edges.
 //   2. They pass through shared memory of the warp alone: no barriers of the block.
-//   3. A lane owns half a column of C, or of two. Warps that share a product add up their sums in shared memory, in order.
+//   3. A lane owns half a column of C.
 //
 // Each matrix is read once; one launch. Memory is the limit up to k of a few hundred.
 #pragma once
@@ -30,27 +30,25 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Side: of C, at most; 16 or 32.
-template <int Side, class TA, class TB, class TC, class A, class S, class Epilogue>
+template <class TA, class TB, class TC, class A, class S, class Epilogue>
 struct gemm_small_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = 256,
-                       min_blocks = Side > 16       ? 2
+  static constexpr int threads = 256, warps = threads / simt::warp_size,
+                       min_blocks = sizeof(A) > 8   ? 2
                                     : sizeof(A) > 4 ? 3
-                                                    : 4,
-                       warps = threads / simt::warp_size;
-  static constexpr int depth = 16;                                             ///< k that a warp multiplies at a time
-  static constexpr int halves = 2, columns = Side / 16, rows = Side / halves;  ///< of C; the last two of a lane
+                                                    : 4;
+  static constexpr int side = 16;                         ///< of C, at most
+  static constexpr int depth = 16;                        ///< k that a warp multiplies at a time
+  static constexpr int halves = 2, rows = side / halves;  ///< of C; the last of a lane
   static constexpr int word = 16 / sizeof(A);
   static constexpr int row_a = depth + word,
-                       row_b = Side + word;  ///< the word after each row: other banks for the next
+                       row_b = side + word;  ///< the word after each row: other banks for the next
 
-  static constexpr int part_a = Side * row_a;  ///< (i, p) at i * row_a + p; then (p, j) at p * row_b + j
+  static constexpr int part_a = side * row_a;  ///< (i, p) at i * row_a + p; then (p, j) at p * row_b + j
 
   struct shared {
-    alignas(16) A memory[warps][part_a + depth * row_b];  ///< of A and B; at the end the sums
+    alignas(16) A memory[warps][part_a + depth * row_b];  ///< of A and B
   };
-  static_assert(part_a + depth * row_b >= Side * Side);
 
   struct arguments {
     gemm_operand<TA> a;
@@ -58,21 +56,18 @@ struct gemm_small_kernel {
     gemm_target<TC> c;
     std::int64_t k, batch;
     gemm_result<S, Epilogue> result;
-    int sharing;  ///< warps of a product, a power of two
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     simt::previous_kernels_done();
-    const int sharing = Side == 16 ? x.sharing : 1, share = block.warp() % sharing;
-    const std::int64_t product = block.index() * (warps / sharing) + block.warp() / sharing;
-    const bool exists = product < x.batch;
-    if (sharing == 1 && !exists) return;
+    const std::int64_t product = block.index() * warps + block.warp();
+    if (product >= x.batch) return;
     A* const a = memory.memory[block.warp()];
     A* const b = a + part_a;
     const int col = block.lane() % 16, first_row = block.lane() / 16 * rows;
-    A sum[rows][columns] = {};
-    for (std::int64_t k = exists ? share * depth : x.k; k < x.k; k += sharing * depth) {
+    A sum[rows] = {};
+    for (std::int64_t k = 0; k < x.k; k += depth) {
       const int there = static_cast<int>(min(std::int64_t(depth), x.k - k));
       const operand_part<TA> from_a(block, x.a, product, k, there, x.a.k_stride == 1);
       const operand_part<TB> from_b(block, x.b, product, k, there, x.b.stride != 1);
@@ -84,35 +79,18 @@ struct gemm_small_kernel {
       from_b.store(next_b, b, 1, row_b);
       block.sync_warp();
       for (int p = 0; p < there && first_row < x.c.rows; p += word) {
-        A y[word][columns];
-        for (int e = 0; e < word; ++e)
-          for (int c = 0; c < columns; ++c) y[e][c] = b[(p + e) * row_b + col + c * 16];
+        A y[word];
+        for (int e = 0; e < word; ++e) y[e] = b[(p + e) * row_b + col];
         for (int i = 0; i < rows; ++i) {
           const auto z = *reinterpret_cast<const packed<A, word>*>(a + (first_row + i) * row_a + p);
-          for (int e = 0; e < word; ++e)
-            for (int c = 0; c < columns; ++c) sum[i][c] = multiply_add(sum[i][c], z.item[e], y[e][c]);
+          for (int e = 0; e < word; ++e) sum[i] = multiply_add(sum[i], z.item[e], y[e]);
         }
       }
     }
     TC* const to = x.c.data + product * x.c.batch_stride + first_row * x.c.row_stride + col * x.c.col_stride;
-    const auto write = [&](const A& y, int i, int c) {
-      TC* const element = to + i * x.c.row_stride + c * 16 * x.c.col_stride;
-      if (exists && first_row + i < x.c.rows && col + c * 16 < x.c.cols)
-        *element = x.result(y, element, first_row + i, col + c * 16);
-    };
-    if (sharing == 1) {
-      for (int i = 0; i < rows; ++i)
-        for (int c = 0; c < columns; ++c) write(sum[i][c], i, c);
-      return;
-    }
-    const int place = first_row * Side + col;
-    block.sync_warp();  // the last k have been read
-    for (int i = 0; i < rows; ++i) a[place + i * Side] = sum[i][0];
-    block.sync();
-    for (int i = share; i < rows; i += sharing) {
-      A y{};
-      for (int s = 0; s < sharing; ++s) y += memory.memory[block.warp() - share + s][place + i * Side];
-      write(y, i, 0);
+    for (int i = 0; i < rows; ++i) {
+      TC* const element = to + i * x.c.row_stride;
+      if (first_row + i < x.c.rows && col < x.c.cols) *element = x.result(sum[i], element, first_row + i, col);
     }
   }
 
@@ -129,8 +107,8 @@ private:
     template <class Block>
     PMPP_HOST_DEVICE operand_part(Block& block, const gemm_operand<T>& x, std::int64_t product, std::int64_t k,
                                   int k_there, bool along)
-        : across(simt::warp_size / (along ? depth : Side)), along_k(along) {
-      const int line = along ? depth : Side, near = block.lane() % line, far = block.lane() / line;
+        : across(simt::warp_size / (along ? depth : side)), along_k(along) {
+      const int line = along ? depth : side, near = block.lane() % line, far = block.lane() / line;
       const int extent = static_cast<int>(x.extent);
       i = along ? far : near;
       p = along ? near : far;
@@ -148,35 +126,21 @@ private:
   };
 };
 
-/// How many warps share a product where products are so small, and so many, that warps multiply them, and have the shared memory; else
-/// 0. Of up to 16 x 16 elements and a long k it may be several.
+/// Whether products nearly fill a warp each, and warps the machine, which has the shared memory.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
-int fit_warps(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
-  const std::int64_t enough = std::int64_t(16) * on.multiprocessors;  // warps that keep memory busy
-  // 24 x 24 x 24: 91 us for 20000, by tiles 127 (H100); 32 x 32 x 32: 104, by tiles, which read words, 94.
-  const bool better_as_tiles =
-      x.c.rows * x.c.cols > 24 * 24 && (x.a.copy == k_tile_copy::words || x.b.copy == k_tile_copy::words);
-  const std::int64_t side = max(x.c.rows, x.c.cols);
-  const auto bytes = [&]<int Side>() {
-    return sizeof(typename gemm_small_kernel<Side, TA, TB, TC, A, S, Epilogue>::shared);
-  };
-  if (side > 32 || better_as_tiles ||
-      !on.fits(side <= 16 ? bytes.template operator()<16>() : bytes.template operator()<32>()))
-    return 0;
-  int sharing = 1;
-  while (side <= 16 && sharing < 8 && x.batch * sharing < enough && x.k >= 64 * sharing) sharing *= 2;
-  return x.batch * sharing >= enough ? sharing : 0;
+bool fits_warps(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  using kernel = gemm_small_kernel<TA, TB, TC, A, S, Epilogue>;
+  // 10000 of 16 x 16 x 16 doubles: 19 us on an H200, by patches 32; 20000 of 8 x 8 x 8: 22, by patches 15.
+  return min(x.c.rows, x.c.cols) > kernel::side / 2 && max(x.c.rows, x.c.cols) <= kernel::side &&
+         x.batch >= std::int64_t(16) * on.multiprocessors && on.fits(sizeof(typename kernel::shared));
 }
 
-/// Enqueues products of at most 32 x 32 elements, or runs them in the emulator.
+/// Enqueues products of at most 16 x 16 elements, or runs them in the emulator.
 template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-void gemm_by_warps(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, int sharing = 1) {
-  const auto run = [&]<int Side>() {
-    using kernel = gemm_small_kernel<Side, TA, TB, TC, A, S, Epilogue>;
-    launch(where, ceil_div(x.batch * sharing, std::int64_t(kernel::warps)), kernel{},
-           typename kernel::arguments{x.a, x.b, x.c, x.k, x.batch, x.result, sharing});
-  };
-  max(x.c.rows, x.c.cols) <= 16 ? run.template operator()<16>() : run.template operator()<32>();
+void gemm_by_warps(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  using kernel = gemm_small_kernel<TA, TB, TC, A, S, Epilogue>;
+  launch(where, ceil_div(x.batch, std::int64_t(kernel::warps)), kernel{},
+         typename kernel::arguments{x.a, x.b, x.c, x.k, x.batch, x.result});
 }
 
 }  // namespace detail

@@ -122,7 +122,7 @@ struct gemv_rows_kernel {
   static constexpr int threads = 256, min_blocks = 2, warps = threads / simt::warp_size;
   static constexpr int rows = 4;
   /// In flight, of each row. The factors of bytes, each in a register of its own, leave room for one word.
-  static constexpr int words = Items == 1 ? 8 : Items <= 4 ? 4 : Items <= 8 ? 2 : 1;
+  static constexpr int words = sizeof(A) > 8 ? 2 : Items == 1 ? 8 : Items <= 4 ? 4 : Items <= 8 ? 2 : 1;
   using arguments = gemv_arguments<Batched, TA, TX, TC, A, S, Epilogue>;
 
   struct shared {

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Products with little to share: many small ones, or with a C that is narrow, or a short k. Memory is the limit, and nothing is staged.
+//
+//   1. A lane multiplies a patch of C, 4 x 4 elements of one product, straight from global memory. Patches of all products are counted
+//      through, so that no lane lacks one, however small a product is; the first cache serves what neighbours read again.
+//   2. Where rows of B (columns of A) begin at words, the columns of a patch are neighbours, read and written in words. Otherwise they
+//      lie as many apart as there are patches, so that neighbouring lanes read and write neighbouring elements wherever a row begins.
+//   3. Where there are few patches, or both operands lie along k, neighbouring lanes share the k of a patch. They exchange halves
+//      of what they have until each has the whole sum of a few elements: no barriers, no shared memory.
+//
+// One launch, any strides; the same bits on every run.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include <pmpp/core/complex.hpp>
+#include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
+#include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
+#include <pmpp/execution.hpp>
+#include <pmpp/gemm/direct.hpp>
+#include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/simt.hpp>
+#include <pmpp/gemm/vector.hpp>
+#include <pmpp/launch.hpp>
+#include <pmpp/simt/block.hpp>
+#include <pmpp/simt/early.hpp>
+
+#pragma GCC visibility push(hidden)  // see launch.hpp
+
+namespace pmpp::inline PMPP_BACKEND::detail {
+
+/// How a lane reads an operand: words of neighbouring rows (columns of B), words along k, or single elements.
+enum class patch_way { across, along_k, elements };
+
+/// Rows and columns of a patch whose sums are of type A, and how many numbers of k a lane multiplies at a time.
+template <class A>
+inline constexpr int patch_side = sizeof(A) <= 8 ? 4 : 2;
+template <class A>
+inline constexpr int patch_depth = sizeof(A) <= 4 ? 4 : 2;
+
+/// How many elements of type T make a word.
+template <class T>
+inline constexpr int patch_word = 16 % sizeof(T) == 0 ? min(4, int(16 / sizeof(T))) : 1;
+
+template <class T>
+patch_way patch_way_of(const gemm_operand<T>& x, std::int64_t k, std::int64_t batch) {
+  constexpr std::int64_t word = patch_word<T>;
+  const auto fits = [&](std::int64_t extent, std::int64_t stride) {
+    return word > 1 && extent % word == 0 && stride % word == 0 && (batch == 1 || x.batch_stride % word == 0) &&
+           reinterpret_cast<std::uintptr_t>(x.data) % (word * sizeof(T)) == 0;
+  };
+  return x.stride == 1 && fits(x.extent, x.k_stride) ? patch_way::across
+         : x.k_stride == 1 && fits(k, x.stride)      ? patch_way::along_k
+                                                     : patch_way::elements;
+}
+
+/// The rows (columns) of C that a patch has.
+struct patch_lines {
+  std::int64_t first;
+  unsigned next;  ///< from one to the next
+  int there;      ///< how many
+
+  PMPP_HOST_DEVICE bool has(int i) const { return i < there; }
+  PMPP_HOST_DEVICE std::int64_t operator()(int i) const { return first + std::int64_t(i) * next; }
+  PMPP_HOST_DEVICE patch_lines from(int i) const { return {(*this)(i), next, there - i}; }
+};
+
+/// Along m, or n: how many patches a product has, whether the elements of one are neighbours, and how they are read.
+struct patch_order {
+  unsigned patches;
+  bool adjacent;
+  patch_way way;
+
+  /// Of `extent` lines, up to `side` for each patch.
+  PMPP_HOST_DEVICE patch_lines lines(unsigned patch, int side, std::int64_t extent) const {
+    const std::int64_t first = adjacent ? std::int64_t(patch) * side : patch, next = adjacent ? 1 : patches;
+    return {first, static_cast<unsigned>(next),
+            static_cast<int>(min(std::int64_t(side), (extent - first + next - 1) / next))};
+  }
+};
+
+/// What a lane has of A or B: `Side` rows (columns of B), `Depth` numbers of k at a time, as numbers of type A.
+template <class T, class A, int Side, int Depth>
+class patch_operand {
+public:
+  PMPP_HOST_DEVICE patch_operand(const gemm_operand<T>& x, patch_way way, const patch_lines& lines,
+                                 std::int64_t product, std::int64_t k)
+      : from_(x.data + product * x.batch_stride + lines.first * x.stride + k * x.k_stride),
+        way_(way),
+        there_(lines.there),
+        step_(lines.next * x.stride),
+        k_stride_(x.k_stride) {}
+
+  /// Loads what the next numbers of k have, `left` of which are there, and goes `further` ones on.
+  template <bool Whole>
+  PMPP_HOST_DEVICE void load(A (&to)[Side][Depth], std::int64_t left, std::int64_t further) {
+    constexpr int word = patch_word<T>, wide = min(word, Side), deep = min(word, Depth);
+    const auto load_words = [&](auto size, int i, int q) {
+      packed<T, decltype(size)::value> y = {};
+      if (i < there_ && (Whole || q < left))
+        y = *reinterpret_cast<const packed<T, decltype(size)::value>*>(from_ + i * step_ + q * k_stride_);
+      return y;
+    };
+    if (wide > 1 && way_ == patch_way::across) {
+      for (int q = 0; q < Depth; ++q)
+        for (int i = 0; i < Side; i += wide) {
+          const auto y = load_words(constant<wide>{}, i, q);
+          for (int e = 0; e < wide; ++e) to[i + e][q] = static_cast<A>(y.item[e]);
+        }
+    } else if (deep > 1 && way_ == patch_way::along_k) {
+      for (int i = 0; i < Side; ++i)
+        for (int q = 0; q < Depth; q += deep) {
+          const auto y = load_words(constant<deep>{}, i, q);
+          for (int e = 0; e < deep; ++e) to[i][q + e] = static_cast<A>(y.item[e]);
+        }
+    } else {
+      for (int i = 0; i < Side; ++i)
+        for (int q = 0; q < Depth; ++q) to[i][q] = static_cast<A>(load_words(constant<1>{}, i, q).item[0]);
+    }
+    from_ += further * k_stride_;
+  }
+
+private:
+  const T* from_;
+  patch_way way_;
+  int there_;
+  std::int64_t step_, k_stride_;
+};
+
+/// Stores a patch of C, from sum(i, j). `in_words`: all of a row at once.
+template <int Rows, int Cols, class TC, class Result, class Sum>
+PMPP_HOST_DEVICE void store_patch(const gemm_target<TC>& c, const Result& result, std::int64_t product,
+                                  const patch_lines& row, const patch_lines& col, bool in_words, const Sum& sum) {
+  TC* const to = c.data + product * c.batch_stride;
+  const auto place = [&](int i, int j) { return to + row(i) * c.row_stride + col(j) * c.col_stride; };
+  const auto each = [&](auto f) {
+    unrolled<Rows * Cols>([&](int e) {
+      if (row.has(e / Cols) && col.has(e % Cols)) f(e / Cols, e % Cols);
+    });
+  };
+  const auto each_row = [&](auto f) {
+    unrolled<Rows>([&](int i) {
+      if (row.has(i)) f(i);
+    });
+  };
+  in_words = in_words && col.has(Cols - 1);
+  packed<TC, Cols> y[Rows] = {};  // all that is asked for of C is on its way at once
+  if (result.reads()) {
+    if (in_words)
+      each_row([&](int i) { y[i] = *reinterpret_cast<const packed<TC, Cols>*>(place(i, 0)); });
+    else
+      each([&](int i, int j) { y[i].item[j] = *place(i, j); });
+  }
+  each([&](int i, int j) { y[i].item[j] = result(sum(i, j), &y[i].item[j], row(i), col(j)); });
+  if (in_words)
+    each_row([&](int i) { *reinterpret_cast<packed<TC, Cols>*>(place(i, 0)) = y[i]; });
+  else
+    each([&](int i, int j) { *place(i, j) = y[i].item[j]; });
+}
+
+template <class TA, class TB, class TC, class A, class S, class Epilogue>
+struct gemm_patch_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
+  static constexpr int threads = 128, min_blocks = sizeof(A) <= 4 ? 5 : 4;
+  static constexpr int side = patch_side<A>, depth = patch_depth<A>, items = side * side;
+
+  struct arguments {
+    gemm_operand<TA> a;
+    gemm_operand<TB> b;
+    gemm_target<TC> c;
+    std::int64_t k;
+    unsigned units;  ///< patches of all products
+    patch_order of_a, of_b;
+    bool along_m;  ///< neighbouring lanes have neighbouring patches along m, else along n
+    int sharing;   ///< binary logarithm of the lanes of a patch
+    bool c_in_words;
+    gemm_result<S, Epilogue> result;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
+    simt::previous_kernels_done();
+    const unsigned thread = static_cast<unsigned>(block.index()) * threads + static_cast<unsigned>(block.thread());
+    const bool exists = thread >> x.sharing < x.units;
+    const unsigned unit = exists ? thread >> x.sharing : 0, share = thread & ((1u << x.sharing) - 1);
+    const unsigned near = x.along_m ? x.of_a.patches : x.of_b.patches,
+                   far = x.along_m ? x.of_b.patches : x.of_a.patches;
+    const unsigned line = unit / near, product = line / far, of_near = unit - line * near,
+                   of_far = line - product * far;
+    const patch_lines rows = x.of_a.lines(x.along_m ? of_near : of_far, side, x.c.rows),
+                      cols = x.of_b.lines(x.along_m ? of_far : of_near, side, x.c.cols);
+    std::int64_t k = share * depth;
+    const std::int64_t step = std::int64_t(depth) << x.sharing;
+    patch_operand<TA, A, side, depth> a(x.a, x.of_a.way, rows, product, k);
+    patch_operand<TB, A, side, depth> b(x.b, x.of_b.way, cols, product, k);
+    A sum[items] = {};
+    const auto add = [&](auto whole) {
+      A of_a[side][depth], of_b[side][depth];
+      a.template load<whole.value>(of_a, x.k - k, step);
+      b.template load<whole.value>(of_b, x.k - k, step);
+      for (int q = 0; q < depth; ++q)
+        for (int e = 0; e < items; ++e) sum[e] = multiply_add(sum[e], of_a[e / side][q], of_b[e % side][q]);
+      k += step;
+    };
+    if (exists) {
+      while (k + depth <= x.k) add(std::true_type{});
+      if (k < x.k) add(std::false_type{});
+    }
+    finish<items>(block, x, rows, cols, product, sum, 0, exists);
+  }
+
+private:
+  /// Adds up what the lanes of a patch have, each those sums that it stores, from number `first` on: neighbours exchange halves, then
+  /// lanes 2 apart, and so on. `done` says how often.
+  template <int Count, class Block>
+  PMPP_HOST_DEVICE static void finish(Block& block, const arguments& x, const patch_lines& rows,
+                                      const patch_lines& cols, std::int64_t product, const A (&sum)[Count], int first,
+                                      bool exists, int done = 0) {
+    if constexpr (Count > 1) {
+      if (done < x.sharing) {
+        constexpr int half = Count / 2;
+        const bool upper = (block.lane() >> done & 1) != 0;
+        A kept[half];
+        unrolled<half>([&](int e) {
+          const A low = sum[e], high = sum[e + half];
+          kept[e] = (upper ? A(high) : A(low)) + block.shuffle_xor(upper ? A(low) : A(high), 1 << done);
+        });
+        return finish<half>(block, x, rows, cols, product, kept, first + (upper ? half : 0), exists, done + 1);
+      }
+    }
+    A own[Count];
+    for (int e = 0; e < Count; ++e) own[e] = sum[e];
+    for (; Count == 1 && done < x.sharing; ++done) {  // more lanes than sums
+      own[0] += block.shuffle_xor(own[0], 1 << done);
+      exists = exists && (block.lane() >> done & 1) == 0;
+    }
+    constexpr int n = min(Count, side);
+    if (exists)
+      store_patch<Count / n, n>(x.c, x.result, product, rows.from(first / side), cols.from(first % side),
+                                n == side && x.c_in_words, [&](int i, int j) { return own[i * n + j]; });
+  }
+};
+
+/// How patches are dealt out to lanes, and how many clocks that takes, about.
+struct patch_plan {
+  int sharing = 0;  ///< binary logarithm of the lanes of a patch
+  bool along_m = false;
+  double clocks = never;
+};
+
+/// How the elements of a patch of `x` lie.
+template <class A, class T>
+patch_order patch_order_of(const gemm_operand<T>& x, std::int64_t k, std::int64_t batch, bool adjacent) {
+  const patch_way way = patch_way_of(x, k, batch);
+  return {static_cast<unsigned>(ceil_div(x.extent, std::int64_t(patch_side<A>))),
+          way == patch_way::across || (adjacent && x.stride != 1), way};
+}
+
+/// Clocks of an H200: beside other ways; of a product of a warp; of a load or store, and of each line of memory that one reads or writes;
+/// until loads arrive; of an exchange, and of what a warp does once.
+struct patch_cost {
+  double start, product, access = 0.9, line_read = 0.38, line_written = 1.6, latency = 1080, exchange = 26, warp = 40;
+};
+template <class A>
+inline constexpr patch_cost patch_cost_of = sizeof(A) <= 4   ? patch_cost{7900, 1.25}
+                                            : sizeof(A) <= 8 ? patch_cost{5200, 2.3}
+                                                             : patch_cost{3900, 4.8};
+
+/// The best way to deal out patches. Fitted to 7600 times of random shapes (benchmark/gemm_sweep),
+/// of which half are within 17 % of it; what it finds takes 3 % longer than the best.
+template <class A, class TA, class TB, class TC, class S, class Epilogue>
+patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  constexpr int side = patch_side<A>, depth = patch_depth<A>;
+  constexpr patch_cost cost = patch_cost_of<A>;
+  const bool in_words = x.c.is_written_by(side);
+  const patch_order of_a = patch_order_of<A>(x.a, x.k, x.batch, false),
+                    of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
+  const double patches = std::ceil(double(x.c.rows) / side) * std::ceil(double(x.c.cols) / side) * double(x.batch);
+  const auto access = [&](double lines, double of_line) { return cost.access + of_line * min(lines, 32.0); };
+  const double memory = 0.7 * clocks_of_memory(x, on);
+  patch_plan best;
+  for (const bool along_m : {false, true})
+    for (int sharing = 0; sharing <= 5; ++sharing) {
+      const double lanes = 1 << sharing, all = patches * lanes;
+      if (all >= 0x1p31 || (sharing > 0 && lanes * depth >= 2 * double(x.k))) break;  // too many, or without work
+      // Different patches of a warp, along m and along n.
+      const double near = min(32 / lanes, double(along_m ? of_a.patches : of_b.patches)), far = 32 / lanes / near,
+                   of_m = along_m ? near : far, of_n = along_m ? far : near;
+      const auto loads = [&]<class T>(const gemm_operand<T>& y, patch_way way, double different) {
+        const double word = way == patch_way::elements ? 1 : patch_word<T>, bytes = sizeof(T);
+        const double lines = y.k_stride == 1 ? different * max(1.0, lanes * depth * bytes / 128)
+                                             : lanes * max(1.0, different * word * bytes / 128);
+        return double(min(y.extent, std::int64_t(side))) * depth / min(word, double(depth)) *
+               access(lines, cost.line_read);
+      };
+      const double word = in_words && of_b.adjacent && sharing <= 2 ? side : 1,
+                   written = along_m ? near : of_m * (sharing > 2 ? 4 : 1) * max(1.0, of_n * word * sizeof(TC) / 128),
+                   stores = max(1.0, side * side / lanes) / word * (x.result.reads() ? 2 : 1);
+      const double warps = std::ceil(all / 128) * 4 / on.multiprocessors,
+                   steps = std::ceil(double(x.k) / (depth * lanes));
+      const double step = loads(x.a, of_a.way, of_m) + loads(x.b, of_b.way, of_n) + cost.product * side * side * depth;
+      const double busy = warps * (steps * step + stores * access(written, cost.line_written) +
+                                   cost.exchange * sharing + cost.warp),
+                   own = max(busy, std::ceil(warps / 20) * (steps + 1) * cost.latency);
+      const double clocks = cost.start + max(own, memory) + 0.9 * min(own, memory);
+      if (clocks < best.clocks) best = {sharing, along_m, clocks};
+    }
+  return best;
+}
+
+/// Whether matrices times vectors, of a batch, are so small that blocks of the kernels for vectors would have too little to do.
+template <class TA, class TB, class TC, class S, class Epilogue>
+bool is_for_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  const std::int64_t rows = max(x.c.rows, x.c.cols), elements = rows * x.k;
+  return elements <= (x.k <= 64 ? 16384 : 4096) && (x.k > gemv_few || rows < 256);
+}
+
+/// Enqueues products, or runs them in the emulator.
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_by_patches(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const patch_plan& plan) {
+  using kernel = gemm_patch_kernel<TA, TB, TC, A, S, Epilogue>;
+  const bool in_words = x.c.is_written_by(kernel::side);
+  const patch_order of_a = patch_order_of<A>(x.a, x.k, x.batch, false),
+                    of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
+  const std::int64_t units = x.batch * of_a.patches * of_b.patches;
+  pmpp::launch(where, ceil_div(units << plan.sharing, std::int64_t(kernel::threads)), kernel{},
+               typename kernel::arguments{x.a, x.b, x.c, x.k, static_cast<unsigned>(units), of_a, of_b, plan.along_m,
+                                          plan.sharing, in_words && of_b.adjacent, x.result});
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::detail
+
+#pragma GCC visibility pop
