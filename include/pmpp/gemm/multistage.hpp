@@ -40,7 +40,7 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// Elsewhere: it is for machines alone that have no TMA, or programs that do not use it; code for sm_90a is empty.
 template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, k_tile_copy CopyA,
-          k_tile_copy CopyB, bool Elsewhere>
+          k_tile_copy CopyB, bool Elsewhere = false>
 struct gemm_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
