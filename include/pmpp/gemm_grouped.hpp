@@ -261,7 +261,7 @@ private:
     const std::int64_t tiles = tiles_m * tiles_n;
     by_units{}(block, reinterpret_cast<typename by_units::shared&>(memory.bytes),
                typename by_units::arguments{y.a, y.b, y.c, y.k, 1, tiles_m, tiles_n, tiles, 1, y.k, nullptr, first,
-                                            result, y.c.is_written_by(by_units::word), A(1)});
+                                            result, y.c.is_made_of(by_units::word), A(1)});
   }
 };
 
