@@ -28,8 +28,7 @@ struct rank_segments_kernel {
   static_assert(Most <= threads);
 
   struct shared {
-    alignas(
-        16) unsigned char words[round_up(Most * int(sizeof(word)), 16)];  // types with constructors cannot lie there
+    alignas(16) unsigned char words[round_up(Most * int(sizeof(word)), 16)];  // of any type, also with constructors
     int offsets[Most + 1];
   };
   struct arguments {
