@@ -155,9 +155,6 @@ struct run_kernel {
     return even * strips > fitting_rows / most * most ? even : most;
   }();
   static constexpr int most_strips = fitting_rows / each, most_rows = each * most_strips;
-  /// Up to so many of a lane, of pairs of short inputs, have code of their own, which does not ask for others. (Up to 5 * 10^5
-  /// pairs: 0.92 of the time on an H200.)
-  static constexpr int few = lengths ? each : min(each, max(1, 8 / Items));
 
   struct alignas(128) shared {
     block::tile_pipeline_memory<state> pipeline;
@@ -259,8 +256,8 @@ struct run_kernel {
   }
 
 private:
-  /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on in strips of at most Most for a lane.
-  template <bool Inside, int Most = each>
+  /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on in strips of `each` for a lane.
+  template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
     int strips;
     int vectors;  ///< of a lane in a strip
@@ -272,7 +269,7 @@ private:
     PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, std::int64_t tile, int stage)
         : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
           strips(most_strips == 1 ? 1 : p.strips),
-          vectors(Inside ? Most : p.vectors),
+          vectors(Inside ? each : p.vectors),
           bytes(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * strips * strip_bytes(vectors)),
           front{bytes, vectors, gap<front_vectors>()},
           back{bytes + bytes_of_side<front_vectors>(vectors), vectors, gap<back_vectors>()},
@@ -285,11 +282,11 @@ private:
 
     /// All vectors of a lane in a strip.
     PMPP_HOST_DEVICE void get(auto& block, shared& memory, const arguments& a, int strip, int stage,
-                              raw (&x)[Most]) const {
+                              raw (&x)[each]) const {
       if constexpr (shifts)
         if (a.shift != 0) return get_shifted(block, memory, a, strip, stage, x);
       const int first_vector = first_of(block, strip), lane = strip * lanes + block.lane();
-      for (int j = 0; j < Most; ++j) {
+      for (int j = 0; j < each; ++j) {
         if (j >= vectors || !this->has(first_vector + j)) continue;
         if constexpr (apart)
           x[j] = {front.at(lane, j).in, back.at(lane, j).in};
@@ -300,12 +297,12 @@ private:
     /// The same where values lie otherwise than keys: they come out of one vector more, the first of the next lane, by
     /// moving down in registers: one by one such values took 516 us where this takes 444.
     PMPP_HOST_DEVICE void get_shifted(auto& block, shared& memory, const arguments& a, int strip, int stage,
-                                      raw (&x)[Most]) const {
+                                      raw (&x)[each]) const {
       const int first_vector = first_of(block, strip), lane = strip * lanes + block.lane();
       constexpr int step = int(sizeof(*a.job.in.first.b)) / 4, words = Items * step;  // of an element, of a vector
       const bool last = strip + 1 == strips && block.lane() == lanes - 1;
-      std::uint32_t w[(Most + 1) * words];
-      for (int j = 0; j <= Most; ++j) {
+      std::uint32_t w[(each + 1) * words];
+      for (int j = 0; j <= each; ++j) {
         const auto& y = j < vectors ? back.at(lane, j)
                         : last      ? memory.after[stage][block.warp()]
                                     : back.at(lane + 1, 0);
@@ -313,8 +310,8 @@ private:
       }
       for (int bit = 1; bit < block::access<decltype(a.job.in.first.b)>::items; bit *= 2)
         if ((a.shift & bit) != 0)
-          for (int i = 0; i + bit * step < (Most + 1) * words; ++i) w[i] = w[i + bit * step];
-      for (int j = 0; j < Most; ++j) {
+          for (int i = 0; i + bit * step < (each + 1) * words; ++i) w[i] = w[i + bit * step];
+      for (int j = 0; j < each; ++j) {
         if (j < vectors && this->has(first_vector + j)) x[j].first = front.at(lane, j).in;
         for (int i = 0; i < words; ++i) x[j].second.word[i] = w[j * words + i];
       }
@@ -323,7 +320,7 @@ private:
     PMPP_HOST_DEVICE int first_of(auto& block, int strip) const { return (strip * lanes + block.lane()) * vectors; }
     /// Calls f(i) for the items that exist in a lane's vectors from first_vector on.
     PMPP_HOST_DEVICE void for_each_item_of(int first_vector, auto f) const {
-      for (int j = 0; j < Most; ++j)
+      for (int j = 0; j < each; ++j)
         if (Inside || (j < vectors && this->has(first_vector + j)))
           this->for_each_item(first_vector + j, [&](int k) { f(j * Items + k); });
     }
@@ -361,16 +358,14 @@ private:
     const std::int64_t begin = p.data.element(tile * vectors), end = p.data.element((tile + 1) * vectors);
     if (p.vectors == each && begin >= 0 && end <= p.data.n)
       f(part<true>(block, memory, p, tile, stage));
-    else if (few < each && p.vectors <= few)
-      f(part<false, few>(block, memory, p, tile, stage));
     else
       f(part<false>(block, memory, p, tile, stage));
   }
 
   /// Starts copying elements to shared memory; reads the key in front of them.
-  template <bool Inside, int Most, class Block>
+  template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, const plan& p,
-                                    const part<Inside, Most>& mine, int stage) {
+                                    const part<Inside>& mine, int stage) {
     const In& in = a.job.in.first;
     if constexpr (lengths)
       block::load_async(block, in, mine, mine.front);
@@ -393,20 +388,19 @@ private:
 
   /// Calls put(rank, item) for the heads of a strip, `runs` of which lie before it, and adds theirs to `runs`. Returns
   /// the rank of the lane's first one.
-  template <int Most = each>
   PMPP_HOST_DEVICE static int for_each_head(auto& block, unsigned heads, int& runs, auto put) {
     const int count = simt::count_bits(heads), up_to = block::warp_inclusive_scan(block, count, plus{});
     const int first = runs + up_to - count;
     runs += block.shuffle(up_to, lanes - 1);
     int rank = first;
-    for (int i = 0; i < Most * Items; ++i)
+    for (int i = 0; i < each * Items; ++i)
       if ((heads >> i & 1) != 0) put(rank++, i);
     return first;
   }
 
   /// Moves the runs that begin in a warp's part to its front: keys, and the values of those in front of them.
-  template <bool Inside, int Most, class Block>
-  PMPP_HOST_DEVICE static state gather(Block& block, shared& memory, const arguments& a, const part<Inside, Most>& mine,
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static state gather(Block& block, shared& memory, const arguments& a, const part<Inside>& mine,
                                        int stage) {
     K before_strip{};  // the key before the strip, in lane 0
     if (block.lane() == 0) before_strip = memory.key_before[stage][block.warp()];
@@ -415,12 +409,12 @@ private:
     int runs = 0;
     for (int strip = 0; strip < mine.strips; ++strip) {
       const int first = mine.first_of(block, strip);
-      raw x[Most]{};
+      raw x[each]{};
       mine.get(block, memory, a, strip, stage, x);
       block.sync_warp();  // runs may now go where these were
       const auto item = [&](int i) { return block::access<In>::value(a.job.in.first, x[i / Items], i % Items); };
       K first_key{}, previous{};  // of the lane
-      int from = Most * Items;
+      int from = each * Items;
       unsigned heads = 0;
       mine.for_each_item_of(first, [&](int i) {
         const K key = Job::key(item(i));
@@ -435,17 +429,17 @@ private:
       const K left = block.shuffle(previous, (block.lane() + lanes - 1) % lanes);
       const K before_lane = block.lane() == 0 ? before_strip : left;
       before_strip = left;  // in lane 0 that is the last key of this strip
-      if (from < Most * Items) {
+      if (from < each * Items) {
         const bool very_first = mine.first + first * Items + from == 0;
         if (very_first || !static_cast<bool>(a.job.eq(before_lane, first_key))) heads |= 1u << from;
       }
       if constexpr (lengths) {
         mine.heads[strip * lanes + block.lane()] = heads;
         if (heads != 0) last_head = first * Items + 31 - simt::leading_zeros(heads);
-        for_each_head<Most>(block, heads, runs, [&](int rank, int i) { mine.key_at(rank) = Job::key(item(i)); });
+        for_each_head(block, heads, runs, [&](int rank, int i) { mine.key_at(rank) = Job::key(item(i)); });
       } else {
         if (strip == 0 && block.lane() == 0) memory.begins_with_head[stage][block.warp()] = (heads >> from & 1) != 0;
-        A y[Most * Items]{};
+        A y[each * Items]{};
         A tail{};
         mine.for_each_item_of(first, [&](int i) {
           const A value = static_cast<A>(item(i).second);
@@ -456,7 +450,7 @@ private:
         const unsigned with_head = block.ballot(heads != 0);
         tail = block::warp_segmented_scan(block, tail, with_head, a.job.op, busy);
         const A of_left = block.shuffle_up(tail, 1), all = block.shuffle(tail, max(0, busy - 1));
-        const int rank = for_each_head<Most>(block, heads, runs, [&](int r, int i) {
+        const int rank = for_each_head(block, heads, runs, [&](int r, int i) {
           mine.ended_at(r) = y[max(0, i - 1)];
           mine.key_at(r) = Job::key(item(i));
         });
