@@ -17,6 +17,7 @@
 #pragma once
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 
 #if PMPP_CUDA && defined(__CUDACC__)
 
