@@ -66,7 +66,8 @@ TEST_CASE("gemm: shares of k-tiles cover all of them, evenly, and a block leaves
       wrong += shares.parts(tile) != *own.rbegin() - *own.begin() + 1;
       for (const int block : own) left[static_cast<std::size_t>(block)] += block != *own.begin();
     }
-    wrong += tiles<blocks&& * std::max_element(left.begin(), left.end())> 1;
+    const int most_left = *std::max_element(left.begin(), left.end());
+    wrong += tiles < blocks && most_left > 1;
     CHECK(wrong == 0);
   }
 }

@@ -23,22 +23,18 @@ inline constexpr bool epilogue_uses_index = requires(Epilogue f, S v) {
 };
 
 /// Makes elements of C of N sums, from (row, col) on along the row. `matrix`: C of the batch. In words: C may be written N
-/// elements at a time from there on. `own`: where it is negative, the first -own elements are another block's. `old`: what C holds,
-/// if that has been read.
+/// elements at a time from there on. `old`: what C holds, if the result needs it.
 template <int N, class TC, class A, class Result>
 PMPP_HOST_DEVICE void write_items(const gemm_target<TC>& c, const Result& result, bool in_words, TC* matrix,
-                                  std::int64_t row, std::int64_t col, const A* sum, int own = 0,
-                                  const TC* old = nullptr) {
+                                  std::int64_t row, std::int64_t col, const A* sum, const TC* old) {
   TC* const to = matrix + row * c.row_stride + col * c.col_stride;
-  if (in_words && own >= 0 && col + N <= c.cols) {
+  if (in_words && col + N <= c.cols) {
     packed<TC, N> y{};
-    if (old == nullptr && result.reads()) y = *reinterpret_cast<const packed<TC, N>*>(to);
-    for (int e = 0; e < N; ++e) y.item[e] = result(sum[e], old != nullptr ? old + e : &y.item[e], row, col + e);
+    for (int e = 0; e < N; ++e) y.item[e] = result(sum[e], old + e, row, col + e);
     *reinterpret_cast<packed<TC, N>*>(to) = y;
   } else {
     for (int e = 0; e < N; ++e)
-      if (own + e >= 0 && col + e < c.cols)
-        to[e * c.col_stride] = result(sum[e], old != nullptr ? old + e : to + e * c.col_stride, row, col + e);
+      if (col + e < c.cols) to[e * c.col_stride] = result(sum[e], old + e, row, col + e);
   }
 }
 

@@ -411,7 +411,7 @@ private:
             if (col + e < x.c.cols) old[p][e] = c[row * x.c.row_stride + (col + e) * x.c.col_stride];
         });
       each_pair([&](int p, const sum_type* y, std::int64_t row, std::int64_t col) {
-        write_items<2>(x.c, x.result, x.c_in_words, c, row, col, y, 0, old[p]);
+        write_items<2>(x.c, x.result, x.c_in_words, c, row, col, y, old[p]);
       });
     });
   }
