@@ -72,6 +72,18 @@ __global__ void fill_by_index(T* out, i64 n, F f) {
   for (i64 i = i64(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += threads) out[i] = static_cast<T>(f(i));
 }
 
+/// Rising keys, each `same` times, with gaps between them.
+template <class T>
+struct rising {
+  i64 n, same;
+  u64 seed;
+  PMPP_HOST_DEVICE T operator()(i64 i) const {
+    const i64 j = i / same * same;
+    const u64 step = ~u64(0) / u64(n);
+    return element_of<T>(u64(j) * step + bits_of(seed + u64(j)) % step, i);
+  }
+};
+
 /// How many elements differ, and the first of them.
 struct difference {
   unsigned long long count = 0, first = ~0ull;

@@ -25,18 +25,6 @@ namespace {
 
 using namespace sweep;
 
-/// Rising keys, each `same` times, with gaps between them.
-template <class T>
-struct rising {
-  i64 n, same;
-  u64 seed;
-  PMPP_HOST_DEVICE T operator()(i64 i) const {
-    const i64 j = i / same * same;
-    const u64 step = ~u64(0) / u64(n);
-    return element_of<T>(u64(j) * step + bits_of(seed + u64(j)) % step, i);
-  }
-};
-
 template <class T>
 void bounds(trial& t) {
   t.draw_size(sizeof(T) + 8, 100'000'000);

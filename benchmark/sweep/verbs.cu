@@ -64,13 +64,6 @@ struct rising_but_one {
   i64 fall;
   PMPP_HOST_DEVICE u32 operator()(i64 i) const { return i == fall ? 0 : u32(i) + 1; }
 };
-struct rising {
-  i64 n, seed;
-  PMPP_HOST_DEVICE u32 operator()(i64 i) const {
-    const u64 step = ~u64(0) / u64(n);
-    return u32((u64(i) * step + bits_of(u64(seed + i)) % step) >> 32);
-  }
-};
 struct index_of {
   i64 n;
   u64 seed;
@@ -188,7 +181,7 @@ void searched(trial& t) {
   t.add(" values in " + std::to_string(m) + " elements");
   t.set_bytes(8.0 * double(n) + 4.0 * double(std::min(n, m)));
   const auto values = t.input<u32>(n);
-  const u32* const in = t.computed<u32>(m, rising{m, 9});
+  const u32* const in = t.computed<u32>(m, rising<u32>{m, 1, 9});
   using T = std::conditional_t<Bound, u32, u8>;
   write<T>(
       t, n,
@@ -306,8 +299,8 @@ void merged_in_place(trial& t) {
   t.add(" in front of " + std::to_string(k));
   t.set_bytes(8.0 * double(n));
   const auto in = t.array<u32>(n);
-  fill_by_index<<<1024, 256, 0, stream()>>>(in(0), k, rising{std::max<i64>(1, k), 9});
-  fill_by_index<<<1024, 256, 0, stream()>>>(in(0) + k, n - k, rising{n - k, 7});
+  fill_by_index<<<1024, 256, 0, stream()>>>(in(0), k, rising<u32>{std::max<i64>(1, k), 1, 9});
+  fill_by_index<<<1024, 256, 0, stream()>>>(in(0) + k, n - k, rising<u32>{n - k, 1, 7});
   u32* const room = t.array_at<u32>(n, 1, 0).first;
   change(
       t, n, in, [=](u32* x) { pmpp::inplace_merge(device(), x, x + k, x + n); },
@@ -320,8 +313,9 @@ void united_by_key(trial& t) {
   t.draw_size(40, 100'000'000);
   const i64 n = std::max<i64>(1, t.n / 2), m = n;
   t.set_bytes(24.0 * double(n));
-  const u32 *const a = t.computed<u32>(n, rising{n, 9}), *const b =
-                                                             t.computed<u32>(m, rising{m, t.draw.chance(0.5) ? 9 : 7});
+  const u64 seed = t.draw.chance(0.5) ? 9 : 7;
+  const u32* const a = t.computed<u32>(n, rising<u32>{n, 1, 9});
+  const u32* const b = t.computed<u32>(m, rising<u32>{m, 1, seed});
   const auto values_a = t.input<u32>(n, pattern::random), values_b = t.input<u32>(m, pattern::random);
   const auto [keys_mine, keys_theirs] = t.outputs<u32>(n + m);
   const auto [mine, theirs] = t.outputs<u32>(n + m);
