@@ -108,7 +108,7 @@ TEST_ALL_PLACES("scans by key: several tiles of each block, from anywhere in a l
   const auto values = test::random_values<std::uint64_t>(n);
   const auto k = where::input(keys);
   const auto v = where::input(values);
-  for (const int from : {1, 15}) {
+  for (const int from : {1, 2, 15}) {
     CAPTURE(from);
     std::vector<std::uint64_t> inclusive(values.begin() + from, values.end());
     for (std::size_t i = 1; i < inclusive.size(); ++i)

@@ -384,7 +384,7 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
       lead = lead_of_output;
     }
     const bool aligned = lead == lead_of_output;
-    if (shift == 0 && share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1);
+    if (shift == 0 && share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1, items);
     const typename kernel::plan p(in.count.bound, lead, vectors);
     const bool alone = p.tiles == 1;
     scratch memory(where, alone ? 0 : look_back::payload_bytes(p.tiles), alone ? 0 : look_back::state_bytes(p.tiles));

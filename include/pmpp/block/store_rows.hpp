@@ -36,15 +36,17 @@ void with_input_access(const In& in, const Out& out, F f) {
   f(std::integral_constant<int, items>{}, lead, lead_of_output);
 }
 
-/// A lead with which vectors, and so a warp's rows of them, begin at a line of 128 bytes, at most `room` elements in front of the
-/// array; else as it is. Rows that begin within a line ask for a quarter more of them.
+/// A lead with which vectors of `items`, and so a warp's rows of them, begin at a line of 128 bytes, at most `room` elements in front of
+/// the array; else as it is. Rows that begin within a line ask for a quarter more of them. Vectors stay the same elements, as others
+/// are read or written with them.
 template <class It>
-std::int64_t lead_of_line(const It& it, std::int64_t lead, std::int64_t room) {
+std::int64_t lead_of_line(const It& it, std::int64_t lead, std::int64_t room, int items) {
   if constexpr (std::is_pointer_v<It>) {
     constexpr std::uintptr_t size = sizeof(*it);
     const auto address = reinterpret_cast<std::uintptr_t>(it);
     if (128 % size != 0 || address % size != 0) return lead;
-    if (const auto in_front = static_cast<std::int64_t>(address % 128 / size); in_front <= room) return -in_front;
+    const auto in_front = static_cast<std::int64_t>(address % 128 / size);
+    if (in_front <= room && (lead + in_front) % items == 0) return -in_front;
   }
   return lead;
 }

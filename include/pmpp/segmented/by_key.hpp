@@ -565,10 +565,10 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
     [[maybe_unused]] const std::int64_t before = p.tiles > most_blocks ? p.vectors * kernel::vector_items - 1 : 0;
     int shift = 0;
     if constexpr (Job::lengths) {
-      lead = block::lead_of_line(in, lead, before);
+      lead = block::lead_of_line(in, lead, before, kernel::vector_items);
     } else if constexpr (joins_shifted<In>) {
       constexpr int values = block::access<decltype(in.b)>::items;
-      lead = block::lead_of_line(in.a, lead, before);
+      lead = block::lead_of_line(in.a, lead, before, kernel::vector_items);
       shift = static_cast<int>((lead - lead_of_values) % values + values) % values;
     }
     p = plan(n, lead, p.strips, p.vectors);

@@ -598,7 +598,7 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared) - 128;
     auto vectors = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_vectors)));
     while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
-    if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1);
+    if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1, items);
     const plan p(in.count.bound, lead, vectors);
     const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     scratch memory(where, look_back::payload_bytes(linked), linked == 0 ? 0 : look_back::state_bytes(linked));
