@@ -119,6 +119,26 @@ TEST_ALL_PLACES("scans by key: several tiles of each block, from anywhere in a l
   }
 }
 
+// Rows of values begin in front of the first one, at a line of memory: no key is read there. (The address sanitizer sees it.)
+TEST_ALL_PLACES("scans by key: values that begin within a line, one by one, keys that begin with their memory") {
+  const typename where::policy policy{};
+  const std::int64_t n = test::up_to(1'100'000);
+  constexpr std::size_t from = 5;
+  const auto narrow = keys_in_runs(n, 500);
+  const std::vector<std::uint64_t> keys(narrow.begin(), narrow.end());
+  std::vector<affine> values;
+  for (std::int64_t i = 0; i < n + std::int64_t(from); ++i)
+    values.push_back({std::uint32_t(test::generator()()) | 1, std::uint32_t(test::generator()())});
+  std::vector<affine> inclusive(values.begin() + from, values.end());
+  for (std::size_t i = 1; i < inclusive.size(); ++i)
+    if (keys[i] == keys[i - 1]) inclusive[i] = compose{}(inclusive[i - 1], inclusive[i]);
+  const auto k = where::input(keys);
+  const auto v = where::input(values);
+  auto out = where::put(std::vector<affine>(inclusive.size()));
+  pmpp::inclusive_scan_by_key(policy, k, v.begin() + from, out, compose{});
+  CHECK(where::get(out) == inclusive);
+}
+
 TEST_ALL_PLACES("an operator that does not commute, another equality") {
   const typename where::policy policy{};
   const auto n = static_cast<std::size_t>(test::up_to(9000));

@@ -82,7 +82,7 @@ PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<
     const int v = w / words;
     if (!mine.has(v)) break;
     if (!mine.whole(v)) {
-      if (w % words == 0)
+      if (w % words == 0 && mine.begin_of(v) < Items)  // else it lies in front of the data
         slots[v].in = access<In>::template load_part<Items>(in, mine.element(v), mine.begin_of(v), mine.end_of(v));
     } else if constexpr (words > 1) {
       const int byte = w % words * 16;
