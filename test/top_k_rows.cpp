@@ -75,6 +75,16 @@ TEST_ALL_PLACES("rows of equal length") {
                            test::by_key{});
 }
 
+TEST_ALL_PLACES("the first of equals, wherever rows begin") {
+  for (const std::int64_t from : {0, 1, 3})
+    for (const std::int64_t length : {1001, 3000}) {
+      const auto equal = [](std::int64_t) { return std::int64_t(7); };
+      check_batch<tiny, where>(elements<float>(3 * length + from, equal), length, 1, pmpp::greater{}, from);
+      check_batch<tiny, where>(elements<std::uint8_t>(length + from, equal), length, 1, pmpp::less{}, from);
+      check_batch<tiny, where>(elements<double>(2 * length + from, equal), length, 1, pmpp::less{}, from);
+    }
+}
+
 TEST_ALL_PLACES("every way of one row, and data against a sample") {
   const std::int64_t n = 7001;
   const std::vector<std::function<std::int64_t(std::int64_t)>> kinds{

@@ -400,6 +400,10 @@ struct first_key_kernel {
             return false;
           },
           [](unsigned, const auto&) {});
+      // The beginning of a row that lies within a vector is visited after whole vectors: of equals it is the first.
+      if (block.thread() == 0 && unit % a.parts == 0 && (begin - a.source.lead) % Source::items != 0)
+        for (std::int64_t i = min(end, begin + Source::items) - 1; i >= begin; --i)
+          if (a.source.code(i) == best) place = i;
       key first = least_of_block(block, memory, keys::make(best, place - begin));
       if (a.parts > 1) {
         if (block.thread() == 0) a.firsts.set(unit, first);
