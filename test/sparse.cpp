@@ -121,6 +121,18 @@ TEST_CASE("columns that come more than once stay apart, in their order") {
   CHECK(transposed(device, pmpp::device_csr_matrix(matrix)).to_host() == matrix.transposed());
 }
 
+TEST_CASE("one row of so many columns that a column fills a number of 32 bits") {
+  const std::int64_t cols = std::int64_t(1) << 32;
+  using numbers = std::vector<std::int64_t>;
+  const numbers columns{cols - 1, 5, std::int64_t(1) << 31, 5};
+  const auto got = pmpp::csr_from_triplets(device, 1, cols, pmpp::device_buffer<std::int64_t>(numbers(4, 0)),
+                                           pmpp::device_buffer<std::int64_t>(columns),
+                                           pmpp::device_buffer<float>(std::vector<float>{1, 2, 3, 4}));
+  CHECK(got.to_host() == pmpp::csr_matrix<float, std::int64_t>(1, cols, numbers{0, 3},
+                                                               numbers{5, std::int64_t(1) << 31, cols - 1},
+                                                               std::vector<float>{6, 3, 1}));
+}
+
 TEST_CASE("graphs, transposed") {
   for (const int n : {0, 1, 7, 1000}) {
     std::vector<pmpp::edge<>> list;

@@ -268,7 +268,7 @@ void triplets_to_rows(const char* function, const P& where, std::int64_t rows, s
                       const Values& values, std::int64_t n, const Target& target, const Sink& sink,
                       unsigned* outside = nullptr, const completion& done = {}) {
   const place_keys<> place(rows, cols, outside);
-  if (place.bits <= 32)
+  if (place.bits <= 32 && place.column_bits < 32)  // narrow keys are shifted by column_bits
     detail::triplets_to_rows(function, where, place_keys<std::uint32_t>(rows, cols, outside), places, values, n, target,
                              sink, done);
   else
