@@ -152,6 +152,8 @@ struct staged_store {
         }
       }
       if (at.c_by_tma) simt::visible_to_copies();
+      if (Kernel::is_grouped && is_elected && !at.c_by_tma)
+        simt::copies_have_read<0>();  // of the tile before, which TMA wrote: no slices of this one are counted
       if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
       if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
