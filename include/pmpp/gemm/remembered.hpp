@@ -60,7 +60,7 @@ auto remembered(const gemm_shape& shape, const F& plan) {
     bool used;
     alignas(entry) std::byte bytes[sizeof(entry)];
   };
-  static place table[64];  // zeros, which take no room in a program
+  static place table[128];  // zeros, which take no room in a program
   place& at = table[shape.hash() % std::size(table)];
   if (__atomic_exchange_n(&at.used, true, __ATOMIC_ACQUIRE)) return plan();
   auto& known = *reinterpret_cast<entry*>(at.bytes);
