@@ -139,6 +139,51 @@ TEST_CASE("gemm: what is left over of a wave is split") {
   CHECK(plan(1024).splits == 1);  // 256 tiles, nearly two for each
 }
 
+// What is remembered of a problem is not taken for one that differs in anything a plan may look at, and is for one that does not.
+TEST_CASE("gemm: a plan is remembered for its shape alone") {
+  using problem = pmpp::detail::gemm_problem<float, float, float, float, pmpp::no_epilogue>;
+  using pmpp::detail::remembered, pmpp::detail::shape_of;
+  static float a[64], b[64], c[64];
+  const problem x{{a, 4, 1, 4, 16}, {b, 4, 1, 4, 16}, {c, 4, 4, 4, 1, 16}, 4, 2, {1, 0, {}, false}};
+  pmpp::machine on{};
+  int asked = 0;
+  const auto ask = [&](const problem& y) { return remembered(shape_of(y, on), [&] { return ++asked; }); };
+  const auto is_new = [&](auto change) {
+    problem y = x;
+    change(y);
+    const int kept = ask(x), before = asked;
+    const int got = ask(y);
+    CHECK(asked == before + 1);
+    CHECK(got != kept);
+    CHECK(ask(y) == got);  // until another one is at its place
+  };
+  for (auto operand : {+[](problem& y) -> auto& { return y.a;
+}
+, +[](problem& y) -> auto& { return y.b; }
+}) {
+  is_new([&](problem& y) { operand(y).data += 1; });
+  is_new([&](problem& y) { operand(y).extent += 1; });
+  is_new([&](problem& y) { operand(y).stride += 1; });
+  is_new([&](problem& y) { operand(y).k_stride += 1; });
+  is_new([&](problem& y) { operand(y).batch_stride = 0; });
+}
+is_new([](problem& y) { y.c.data += 16; });  // 64 bytes: half a line
+is_new([](problem& y) { y.c.rows += 1; });
+is_new([](problem& y) { y.c.cols += 1; });
+is_new([](problem& y) { y.c.row_stride += 1; });
+is_new([](problem& y) { y.c.col_stride += 1; });
+is_new([](problem& y) { y.c.batch_stride += 1; });
+is_new([](problem& y) { y.k += 1; });
+is_new([](problem& y) { y.batch += 1; });
+is_new([](problem& y) { y.result.beta = 1; });
+problem same = x;
+same.a.data += 32, same.result.alpha = 2, same.result.exchanged = true;
+CHECK(ask(same) == ask(x));
+const int before = ask(x);
+on.multiprocessors = 7;  // another machine
+CHECK(ask(x) != before);
+}
+
 TEST_CASE("gemm: by plain loads, of any shape, with k in one piece or several") {
   using where = test::device_place;
   for (int i = 0; i < test::turns(turns_here(40)); ++i) {

@@ -27,7 +27,8 @@
 //
 // What they share: how stages of k-tiles are filled and freed (block/pipeline.hpp), how k-tiles arrive (operand), which tile and
 // which part of k a block has, and how parts are added up (schedule), which elements a thread multiplies (math_fma), what becomes
-// of sums (epilogue). What each is expected to cost stands beside its launch (simt, direct, wgmma, mma).
+// of sums (epilogue). What each is expected to cost stands beside its launch (simt, direct, wgmma, mma); what was chosen for a shape
+// is remembered (remembered).
 //
 // Elements are multiplied and added up in the type that their product has in C++: float for floats (no tf32 unless
 // asked for), int for 8- and 16-bit integers; half and bfloat16 become floats first.
@@ -59,6 +60,7 @@
 #include <pmpp/gemm/outer.hpp>
 #include <pmpp/gemm/patches.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/remembered.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/small.hpp>
@@ -227,8 +229,9 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       constexpr bool elsewhere = is_float && Tuning.bulk.m > 0 && Tile == Tuning.large && Tile != Tuning.small;
       is_a_way = is_a_way && !(elsewhere && copy_unit_available());
       const gemm_cost cost = gemm_cost_of<Tile, A>(on);
-      const gemm_plan plan =
-          is_a_way ? plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on) : gemm_plan{0, 0, 1, 0, never};
+      gemm_plan plan{0, 0, 1, 0, never};
+      if (is_a_way)
+        plan = remembered(shape_of(y, on), [&] { return plan_waves(cost, y.c.rows, y.c.cols, y.k, y.batch, on); });
       constexpr bool is_large = Tile == Tuning.large;
       const tile_factors factors = is_large ? factors_of_large : factors_of_small;
       const bool is_whole = is_large && (plan.splits == 1 || plan.whole > 0);

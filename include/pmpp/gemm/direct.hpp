@@ -33,6 +33,7 @@
 #include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/remembered.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
@@ -609,28 +610,30 @@ bool reads_words(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 /// The best tile by plain loads.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
 direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
-  const std::int64_t m = x.c.rows, n = x.c.cols;
-  const bool reads_c = x.result.reads();
-  const double of_c = double(m) * double(n) * double(x.batch) * (reads_c ? 2 : 1), memory = clocks_of_memory(x, on);
-  // Lanes that own neighbouring rows of C write a sector each.
-  const double by_columns = 1.35 * of_c * double(min<std::int64_t>(32, n * std::int64_t(sizeof(TC)))) / on.l2_rate();
-  direct_plan best;
-  each_direct_tile<TA, TB>([&](auto tile) {
-    constexpr direct_tile Tile = direct_tiles_of<TA, TB>()[tile];
-    for (const bool exchanged : {false, true}) {
-      const std::int64_t rows = exchanged ? n : m, cols = exchanged ? m : n;
-      if (Tile.m() == Tile.n() || Tile.thread_m > 0 ? exchanged : rows > 8 * Tile.m() && (exchanged || Tile.m() <= 8))
-        continue;
-      direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
-          direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, reads_words(x), on);
-      if (exchanged) plan.clocks += by_columns;
-      if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
-      plan.tile = tile;
-      plan.exchanged = exchanged;
-      if (plan.clocks < best.clocks) best = plan;
-    }
+  return remembered(shape_of(x, on), [&] {
+    const std::int64_t m = x.c.rows, n = x.c.cols;
+    const bool reads_c = x.result.reads();
+    const double of_c = double(m) * double(n) * double(x.batch) * (reads_c ? 2 : 1), memory = clocks_of_memory(x, on);
+    // Lanes that own neighbouring rows of C write a sector each.
+    const double by_columns = 1.35 * of_c * double(min<std::int64_t>(32, n * std::int64_t(sizeof(TC)))) / on.l2_rate();
+    direct_plan best;
+    each_direct_tile<TA, TB>([&](auto tile) {
+      constexpr direct_tile Tile = direct_tiles_of<TA, TB>()[tile];
+      for (const bool exchanged : {false, true}) {
+        const std::int64_t rows = exchanged ? n : m, cols = exchanged ? m : n;
+        if (Tile.m() == Tile.n() || Tile.thread_m > 0 ? exchanged : rows > 8 * Tile.m() && (exchanged || Tile.m() <= 8))
+          continue;
+        direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
+            direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, reads_words(x), on);
+        if (exchanged) plan.clocks += by_columns;
+        if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
+        plan.tile = tile;
+        plan.exchanged = exchanged;
+        if (plan.clocks < best.clocks) best = plan;
+      }
+    });
+    return best;
   });
-  return best;
 }
 
 /// Enqueues a product, or runs it in the emulator, cut up as planned.

@@ -13,6 +13,7 @@
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/remembered.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/wgmma.hpp>
@@ -57,15 +58,17 @@ parts_plan plan_from_tensor_cores(const P& where, const gemm_problem<float, floa
   if (x.k < shortest || x.k > std::int64_t(1) << 28) return {};
   constexpr mma_tile large = mma_tile_of_parts(Large, least_shared_per_block<P>),
                      small = mma_tile_of_parts(Small, least_shared_per_block<P>);
-  parts_plan plan;
-  plan.wgmma = plan_parts_by_wgmma(where, x);
-  const gemm_plan of_large = plan_parts_by_mma<large>(x, on), of_small = plan_parts_by_mma<small>(x, on);
-  plan.large = of_large.clocks <= of_small.clocks;
-  plan.mma = plan.large ? of_large : of_small;
-  plan.by_wgmma = plan.wgmma.clocks < plan.mma.clocks;
-  plan.clocks = min(plan.wgmma.clocks, plan.mma.clocks) +
-                clocks_of_parts(elements_of_parts(x.a, x.k, x.batch) + elements_of_parts(x.b, x.k, x.batch), on);
-  return plan;
+  return remembered(shape_of(x, on), [&] {
+    parts_plan plan;
+    plan.wgmma = plan_parts_by_wgmma(where, x);
+    const gemm_plan of_large = plan_parts_by_mma<large>(x, on), of_small = plan_parts_by_mma<small>(x, on);
+    plan.large = of_large.clocks <= of_small.clocks;
+    plan.mma = plan.large ? of_large : of_small;
+    plan.by_wgmma = plan.wgmma.clocks < plan.mma.clocks;
+    plan.clocks = min(plan.wgmma.clocks, plan.mma.clocks) +
+                  clocks_of_parts(elements_of_parts(x.a, x.k, x.batch) + elements_of_parts(x.b, x.k, x.batch), on);
+    return plan;
+  });
 }
 
 /// Enqueues a product of parts by mma.sync.

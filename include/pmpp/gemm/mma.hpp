@@ -30,6 +30,7 @@
 #include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/remembered.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -585,28 +586,31 @@ mma_plan plan_small_types(const gemm_problem<T, T, TC, S, Epilogue>& x, bool lar
 /// The best of both tiles.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, class T, class TC, class S, class Epilogue>
 mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& on) {
-  mma_plan best;
-  best.cut.clocks = never;
-  const auto consider = [&](mma_plan plan, bool exchanged) {
-    plan.exchanged = exchanged;
-    if (plan.clocks < best.clocks) best = plan;
-  };
-  if constexpr (sizeof(T) >= 4) {
-    for (const bool exchanged : {false, true}) {
-      const auto y = exchanged ? x.exchanged() : x;
-      consider(plan_mma_tile<Type, Large>(y, true, on), exchanged);
-      consider(plan_mma_tile<Type, Small>(y, false, on), exchanged);
+  return remembered(shape_of(x, on), [&] {
+    mma_plan best;
+    best.cut.clocks = never;
+    const auto consider = [&](mma_plan plan, bool exchanged) {
+      plan.exchanged = exchanged;
+      if (plan.clocks < best.clocks) best = plan;
+    };
+    if constexpr (sizeof(T) >= 4) {
+      for (const bool exchanged : {false, true}) {
+        const auto y = exchanged ? x.exchanged() : x;
+        consider(plan_mma_tile<Type, Large>(y, true, on), exchanged);
+        consider(plan_mma_tile<Type, Small>(y, false, on), exchanged);
+      }
+    } else {
+      consider(plan_small_types<Type, Large>(x, true, on), false);
+      consider(plan_small_types<Type, Small>(x, false, on), false);
     }
-  } else {
-    consider(plan_small_types<Type, Large>(x, true, on), false);
-    consider(plan_small_types<Type, Small>(x, false, on), false);
-  }
-  const auto copies = [&](const gemm_operand<T>& y, std::int64_t products) {
-    return mma_copies_first(y, products, x.batch) ? clocks_of_repack(y, mma_takes_along_k(y, x.batch), x.k, x.batch, on)
-                                                  : 0;
-  };
-  best.clocks += copies(x.a, x.c.cols) + copies(x.b, x.c.rows);
-  return best;
+    const auto copies = [&](const gemm_operand<T>& y, std::int64_t products) {
+      return mma_copies_first(y, products, x.batch)
+                 ? clocks_of_repack(y, mma_takes_along_k(y, x.batch), x.k, x.batch, on)
+                 : 0;
+    };
+    best.clocks += copies(x.a, x.c.cols) + copies(x.b, x.c.rows);
+    return best;
+  });
 }
 
 /// Enqueues a product on tensor cores as planned; where neither tile fits, by the small one with fewer stages.

@@ -24,6 +24,7 @@
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/direct.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/remembered.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/vector.hpp>
 #include <pmpp/launch.hpp>
@@ -275,42 +276,45 @@ inline constexpr patch_cost patch_cost_of = sizeof(A) <= 4   ? patch_cost{7900, 
 /// of which half are within 17 % of it; what it finds takes 3 % longer than the best.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
 patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
-  constexpr int side = patch_side<A>, depth = patch_depth<A>;
-  constexpr patch_cost cost = patch_cost_of<A>;
-  const bool in_words = x.c.is_written_by(side);
-  const patch_order of_a = patch_order_of<A>(x.a, x.k, x.batch, false),
-                    of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
-  const double patches = std::ceil(double(x.c.rows) / side) * std::ceil(double(x.c.cols) / side) * double(x.batch);
-  const auto access = [&](double lines, double of_line) { return cost.access + of_line * min(lines, 32.0); };
-  const double memory = 0.7 * clocks_of_memory(x, on);
-  patch_plan best;
-  for (const bool along_m : {false, true})
-    for (int sharing = 0; sharing <= 5; ++sharing) {
-      const double lanes = 1 << sharing, all = patches * lanes;
-      if (all >= 0x1p31 || (sharing > 0 && lanes * depth >= 2 * double(x.k))) break;  // too many, or without work
-      // Different patches of a warp, along m and along n.
-      const double near = min(32 / lanes, double(along_m ? of_a.patches : of_b.patches)), far = 32 / lanes / near,
-                   of_m = along_m ? near : far, of_n = along_m ? far : near;
-      const auto loads = [&]<class T>(const gemm_operand<T>& y, patch_way way, double different) {
-        const double word = way == patch_way::elements ? 1 : patch_word<T>, bytes = sizeof(T);
-        const double lines = y.k_stride == 1 ? different * max(1.0, lanes * depth * bytes / 128)
-                                             : lanes * max(1.0, different * word * bytes / 128);
-        return double(min(y.extent, std::int64_t(side))) * depth / min(word, double(depth)) *
-               access(lines, cost.line_read);
-      };
-      const double word = in_words && of_b.adjacent && sharing <= 2 ? side : 1,
-                   written = along_m ? near : of_m * (sharing > 2 ? 4 : 1) * max(1.0, of_n * word * sizeof(TC) / 128),
-                   stores = max(1.0, side * side / lanes) / word * (x.result.reads() ? 2 : 1);
-      const double warps = std::ceil(all / 128) * 4 / on.multiprocessors,
-                   steps = std::ceil(double(x.k) / (depth * lanes));
-      const double step = loads(x.a, of_a.way, of_m) + loads(x.b, of_b.way, of_n) + cost.product * side * side * depth;
-      const double busy = warps * (steps * step + stores * access(written, cost.line_written) +
-                                   cost.exchange * sharing + cost.warp),
-                   own = max(busy, std::ceil(warps / 20) * (steps + 1) * cost.latency);
-      const double clocks = cost.start + max(own, memory) + 0.9 * min(own, memory);
-      if (clocks < best.clocks) best = {sharing, along_m, clocks};
-    }
-  return best;
+  return remembered(shape_of(x, on), [&] {
+    constexpr int side = patch_side<A>, depth = patch_depth<A>;
+    constexpr patch_cost cost = patch_cost_of<A>;
+    const bool in_words = x.c.is_written_by(side);
+    const patch_order of_a = patch_order_of<A>(x.a, x.k, x.batch, false),
+                      of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
+    const double patches = std::ceil(double(x.c.rows) / side) * std::ceil(double(x.c.cols) / side) * double(x.batch);
+    const auto access = [&](double lines, double of_line) { return cost.access + of_line * min(lines, 32.0); };
+    const double memory = 0.7 * clocks_of_memory(x, on);
+    patch_plan best;
+    for (const bool along_m : {false, true})
+      for (int sharing = 0; sharing <= 5; ++sharing) {
+        const double lanes = 1 << sharing, all = patches * lanes;
+        if (all >= 0x1p31 || (sharing > 0 && lanes * depth >= 2 * double(x.k))) break;  // too many, or without work
+        // Different patches of a warp, along m and along n.
+        const double near = min(32 / lanes, double(along_m ? of_a.patches : of_b.patches)), far = 32 / lanes / near,
+                     of_m = along_m ? near : far, of_n = along_m ? far : near;
+        const auto loads = [&]<class T>(const gemm_operand<T>& y, patch_way way, double different) {
+          const double word = way == patch_way::elements ? 1 : patch_word<T>, bytes = sizeof(T);
+          const double lines = y.k_stride == 1 ? different * max(1.0, lanes * depth * bytes / 128)
+                                               : lanes * max(1.0, different * word * bytes / 128);
+          return double(min(y.extent, std::int64_t(side))) * depth / min(word, double(depth)) *
+                 access(lines, cost.line_read);
+        };
+        const double word = in_words && of_b.adjacent && sharing <= 2 ? side : 1,
+                     written = along_m ? near : of_m * (sharing > 2 ? 4 : 1) * max(1.0, of_n * word * sizeof(TC) / 128),
+                     stores = max(1.0, side * side / lanes) / word * (x.result.reads() ? 2 : 1);
+        const double warps = std::ceil(all / 128) * 4 / on.multiprocessors,
+                     steps = std::ceil(double(x.k) / (depth * lanes));
+        const double step =
+            loads(x.a, of_a.way, of_m) + loads(x.b, of_b.way, of_n) + cost.product * side * side * depth;
+        const double busy = warps * (steps * step + stores * access(written, cost.line_written) +
+                                     cost.exchange * sharing + cost.warp),
+                     own = max(busy, std::ceil(warps / 20) * (steps + 1) * cost.latency);
+        const double clocks = cost.start + max(own, memory) + 0.9 * min(own, memory);
+        if (clocks < best.clocks) best = {sharing, along_m, clocks};
+      }
+    return best;
+  });
 }
 
 /// Whether matrices times vectors, of a batch, are so small that blocks of the kernels for vectors would have too little to do.

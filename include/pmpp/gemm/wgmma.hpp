@@ -18,6 +18,7 @@
 #include <pmpp/gemm/available.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/remembered.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
@@ -243,6 +244,8 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
     if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
         !wgmma_available<simt::wgmma_probe>(launch_device()))
       return false;
+    const machine& on = machine_of(where);
+    const gemm_shape shape = shape_of(x, on);
     bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
     constexpr bool only_along_k = sizeof(T) == 1;
     bool a_ready = a_along_k || (!only_along_k && is_read_by_words(x.a, false, x.batch)),
@@ -261,7 +264,6 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       std::swap(a_ready, b_ready);
     }
     wgmma_plan plan{1};
-    const machine& on = machine_of(where);
     if constexpr (is_double) {
       // Of more than a round of tiles, the last ones are left to others.
       constexpr double start = 5460;
@@ -288,25 +290,32 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       const auto copy_clocks = [&](const gemm_operand<T>& y, bool along_k) {
         return clocks_of_repack(y, along_k, x.k, x.batch, on);
       };
-      double least = 0;
-      bool copies_a = false, copies_b = false;
-      for (const bool copy_a : {false, true})
-        for (const bool copy_b : {false, true}) {
-          if (copy_a > a_straddles || copy_b > b_straddles) continue;
-          const double asked_again = 1.31;
-          const wgmma_plan next =
-              plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, k_tiles, x.batch, on,
-                         {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1,
-                          (x.c.is_written_by(16 / sizeof(TC)) && x.c.cols * sizeof(TC) % 16 == 0 ? 1 : 3.8) *
-                              (x.result.beta != S{} ? 1.9 : 1)});
-          const double clocks = next.clocks + (copy_a || !a_ready ? copy_clocks(x.a, a_along_k) : 0) +
-                                (copy_b || !b_ready ? copy_clocks(x.b, b_along_k) : 0);
-          if (least > 0 && clocks >= least) continue;
-          least = clocks, plan = next, copies_a = copy_a, copies_b = copy_b;
-        }
-      if (least > clocks_of_others) return false;
-      a_ready = a_ready && !copies_a;
-      b_ready = b_ready && !copies_b;
+      struct choice {
+        wgmma_plan plan{1};
+        double clocks = 0;
+        bool copies_a = false, copies_b = false;
+      };
+      const choice best = remembered(shape, [&] {
+        choice least;
+        for (const bool copy_a : {false, true})
+          for (const bool copy_b : {false, true}) {
+            if (copy_a > a_straddles || copy_b > b_straddles) continue;
+            const double asked_again = 1.31;
+            const wgmma_plan next =
+                plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, k_tiles, x.batch, on,
+                           {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1,
+                            (x.c.is_written_by(16 / sizeof(TC)) && x.c.cols * sizeof(TC) % 16 == 0 ? 1 : 3.8) *
+                                (x.result.beta != S{} ? 1.9 : 1)});
+            const double clocks = next.clocks + (copy_a || !a_ready ? copy_clocks(x.a, a_along_k) : 0) +
+                                  (copy_b || !b_ready ? copy_clocks(x.b, b_along_k) : 0);
+            if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
+          }
+        return least;
+      });
+      if (best.clocks > clocks_of_others) return false;
+      plan = best.plan;
+      a_ready = a_ready && !best.copies_a;
+      b_ready = b_ready && !best.copies_b;
     }
     const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
                        b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
