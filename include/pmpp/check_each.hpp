@@ -11,6 +11,7 @@
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
@@ -67,6 +68,33 @@ void check_sorted(const P& where, const input<A>& a, const input<B>& b, const Co
                   const char* what_a = "merge: the first input", const char* what_b = "merge: the second input") {
   detail::check_sorted(where, a, comp, what_a);
   detail::check_sorted(where, b, comp, what_b);
+}
+
+/// Offsets of segments; checked in any mode: there is one at least.
+template <class It>
+void require_offsets(const char* function, const input<It>& offsets) {
+  static_assert(std::is_integral_v<value_of<It>>, "pmpp: offsets must be integers");
+  require(offsets.count.bound >= 1, [&] {
+    return detail::text("pmpp::") + function + ": offsets must have one entry more than there are segments, got " +
+           detail::text::of(offsets.count.bound);
+  });
+}
+
+/// They never decrease and lie in [0, n].
+template <class Offsets>
+struct segment_check {
+  input<Offsets> offsets;
+  item_count count;
+  PMPP_HOST_DEVICE void operator()(std::int64_t s) const {
+    if (s + 1 >= offsets.count.get()) return;
+    const auto begin = static_cast<std::int64_t>(offsets.first[s]);
+    check_part(begin, static_cast<std::int64_t>(offsets.first[s + 1]) - begin, count.get(),
+               "segment between two offsets");
+  }
+};
+template <class P, class In, class Offsets>
+void check_offsets(const P& where, const input<In>& in, const input<Offsets>& offsets) {
+  check_each(where, offsets.count, segment_check<Offsets>{offsets, in.count});
 }
 
 /// Edge (u, v) of a graph has an edge (v, u) in its transpose. Looked for among up to 1024: what leads to vertices with

@@ -26,9 +26,7 @@
 
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/callable.hpp>
-#include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
-#include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -46,32 +44,6 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
-
-template <class It>
-void require_offsets(const char* function, const input<It>& offsets) {
-  static_assert(std::is_integral_v<value_of<It>>, "pmpp: offsets must be integers");
-  require(offsets.count.bound >= 1, [&] {
-    return detail::text("pmpp::") + function + ": offsets must have one entry more than there are segments, got " +
-           detail::text::of(offsets.count.bound);
-  });
-}
-
-/// Debug mode: offsets never decrease and lie in [0, n].
-template <class Offsets>
-struct segment_check {
-  input<Offsets> offsets;
-  item_count count;
-  PMPP_HOST_DEVICE void operator()(std::int64_t s) const {
-    if (s + 1 >= offsets.count.get()) return;
-    const auto begin = static_cast<std::int64_t>(offsets.first[s]);
-    check_part(begin, static_cast<std::int64_t>(offsets.first[s + 1]) - begin, count.get(),
-               "segment between two offsets");
-  }
-};
-template <class P, class In, class Offsets>
-void check_offsets(const P& where, const input<In>& in, const input<Offsets>& offsets) {
-  check_each(where, offsets.count, segment_check<Offsets>{offsets, in.count});
-}
 
 /// Checks, and starts. init: of an exclusive scan.
 template <segmented_tuning Tuning, bool Exclusive, class P, class R, class Offsets, class O, class Init, class Op>

@@ -24,6 +24,7 @@
 #include <type_traits>
 
 #include <pmpp/block/search.hpp>
+#include <pmpp/check_each.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
@@ -38,7 +39,6 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/scan.hpp>
-#include <pmpp/segmented.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp

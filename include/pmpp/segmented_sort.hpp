@@ -33,16 +33,17 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/check_each.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
+#include <pmpp/core/search.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
-#include <pmpp/segmented.hpp>
 #include <pmpp/segmented_sort/by_rank.hpp>
 #include <pmpp/segmented_sort/large_segments.hpp>
 #include <pmpp/segmented_sort/sort_windows.hpp>

@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/check_each.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
