@@ -219,8 +219,10 @@ auto tabulate(const P& where, R&& r, F f) {
 /// Sets each element to a value of f(), called for each by itself, in no particular order. As tabulate.
 template <execution_policy P, random_access It, end_of<It> End, class F>
 It generate(const P& where, It first, End last, F f) {
-  detail::require_marked<gpu_execution<P>, F>();
-  return tabulate(where, first, last, detail::without_place<F>{f});
+  if constexpr (detail::require_marked<gpu_execution<P>, F>() && detail::require_function<value_of<It>, F>())
+    return tabulate(where, first, last, detail::without_place<F>{f});
+  else
+    return first;
 }
 template <execution_policy P, range_for<P> R, class F>
 auto generate(const P& where, R&& r, F f) {

@@ -234,7 +234,8 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
   auto target = unwrap(first);
   detail::check_overlap(function, in, target);
   using T = value_of<decltype(target)>;
-  if constexpr (require_marked<gpu_execution<P>, F>() && require_function<T, F, value_of<In>>())
+  if constexpr (require_writable<decltype(target)>() && require_marked<gpu_execution<P>, F>() &&
+                require_function<T, F, value_of<In>>())
     copy_elements<Tuning>(where, mapped<T>(in, f), target);
   return first + in.count.bound;
 }

@@ -618,8 +618,10 @@ void start_runs(const char* function, const P& where, const input<In>& in, const
   using A = accumulator_of<decltype(in.first[0].second)>;
   using X = value_of<In>;
   constexpr bool on_gpu = gpu_execution<P>;
-  if constexpr (require_marked<on_gpu, Eq>() && require_equivalence<Eq, as_given<decltype(X::first)>>() &&
-                require_marked<on_gpu, Op>() && require_fold<as_given<A>, as_given<decltype(X::second)>, Op>()) {
+  using K = as_given<decltype(X::first)>;
+  if constexpr (require_marked<on_gpu, Eq>() && require_equivalence<Eq, K>() && require_marked<on_gpu, Op>() &&
+                require_fold<as_given<A>, as_given<decltype(X::second)>, Op>() &&
+                require_op_then_eq<Op, as_given<A>, Eq, K>()) {
     const auto same = on_values<value_of<In>>(eq);
     const auto fold = on_values<A>(op);
     using Same = std::remove_const_t<decltype(same)>;
