@@ -296,7 +296,7 @@ auto transform(const P& where, R&& r, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::input_of("transform", r), out, f);
 }
 
-/// Writes f(r1[i], r2[i]) to out[i]. As transform above; the second input must be as long as the first.
+/// Writes f(r1[i], r2[i]) to out[i]. As transform above; the second input is an iterator, or a range as long as the first.
 /// Cost: n elements of each input read, n written; one launch.
 template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End,
           random_access It2, output_for<P> O, class F>
@@ -306,7 +306,7 @@ requires(!random_access_range<It2> && reachable_by<It, P> &&
                                          detail::zipped_with_start("transform", first, last, first2), out,
                                          detail::apply_to_pair<F>{f});
 }
-template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R, range_for<P> R2,
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R, output_for<P> R2,
           output_for<P> O, class F>
 auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::zipped("transform", r, r2), out,

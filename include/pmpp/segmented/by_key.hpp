@@ -687,10 +687,7 @@ void runs_and_store(const char* function, const P& where, const input<In>& in, K
 /// Keys and their values; values are a range or an iterator.
 template <class Keys, class Values>
 auto keys_and_values(const char* function, Keys& keys, Values& values) {
-  if constexpr (random_access<std::decay_t<Values>>)
-    return detail::with_stored(detail::zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values)));
-  else
-    return detail::with_stored(zipped(function, keys, values));
+  return detail::with_stored(zipped(function, keys, values, "values"));
 }
 /// Elements that count one each.
 template <class R>
