@@ -3,6 +3,7 @@
 // The pmpp side of the table "What whole programs use" in docs/guide.md: elements one at a time, parts of arrays, iterators, and
 // arguments that Thrust has in another order.
 #include <cstdio>
+#include <utility>
 #include <vector>
 
 #include <pmpp/pmpp.hpp>
@@ -43,6 +44,12 @@ int main() {
   gather(on_s, index, both, transform_output<pair<float, float>>(areas.begin(), spread(area{})));
   reduce_by_key(on_s, flags, constant_iterator{1}, discard_iterator{}, out);
 
+  device_buffer<pair<float, float>> sizes{4};
+  transform(on_s, both, both + 4, sizes, identity{});
+  sort(on_s, sizes);  // by the first, then by the second
+  auto before = x.clone();
+  std::swap(x, before);
+
   // Other orders and shapes.
   sort(on_s, x);
   lower_bound(on_s, x, subrange{counting_iterator{0}, counting_iterator{8}}, out);
@@ -53,7 +60,7 @@ int main() {
   out.resize_discard(1000);
 
   const bool right = last == 1 && most == 7 && two[1] == 2 && of_chosen == 3 && of_every_second == 11 && kept == 4 &&
-                     x.size() == 2 && to_host(s, areas)[1] == 6;
+                     x.size() == 2 && to_host(s, sizes)[3].second == 3 && to_host(s, areas)[1] == 6;
   std::printf("%s\n", right ? "right" : "WRONG");
   return right ? 0 : 1;
 }
