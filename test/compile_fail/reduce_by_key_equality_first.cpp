@@ -1,5 +1,4 @@
 // expect: pmpp: eq, which compares keys, stands where the operator belongs: op, then eq
-// nvcc
 //
 // Thrust has them in this order, and either can be called with two numbers: the sums would be wrong.
 #include <functional>
