@@ -96,13 +96,6 @@ public:
   template <std::contiguous_iterator It>
   requires(std::is_same_v<std::iter_value_t<It>, T>) buffer(It first, It last) : buffer(std::span(first, last)) {}
 
-  /// Refused: bytes are copied.
-  template <contiguous_data R>
-  requires(!contiguous_data_of<R, T>) explicit buffer(const R&) {
-    static_assert(sizeof(R) == 0,
-                  "pmpp: a buffer is a copy of elements of its own type: convert with pmpp::transform, or on the host");
-  }
-
   /// `count` uninitialised elements from pmpp's pool, for use on `stream` from here on; freed in the order of `stream`,
   /// which must outlive the buffer. Neither waits for anything nor makes others wait.
   template <std::integral N, stream_like S>
