@@ -74,6 +74,9 @@ TEST_ALL_PLACES("replace and transform_if: what is not meant stays") {
     CHECK(pmpp::transform_if(policy, x, copy, tripled{}, is_odd{}) == copy.end());
     CHECK(where::get(copy) == wanted);
     pmpp::fill(policy, copy, 77);
+    pmpp::transform_if(policy, x, x.begin(), copy, tripled{}, is_odd{});
+    CHECK(where::get(copy) == wanted);
+    pmpp::fill(policy, copy, 77);
     pmpp::transform_if(policy, x, x, copy, tripled{}, is_odd{});
     CHECK(where::get(copy) == wanted);
     pmpp::fill(policy, copy, 77);

@@ -143,6 +143,11 @@ TEST_ALL_PLACES("adaptors") {
 
   const pmpp::transform_output_iterator half(out.begin(), halved{});
   const auto end = pmpp::copy_if(policy, x, half, is_odd{});
+  auto mixed = where::put(std::vector<int>(5000));  // results of a function of pairs
+  const pmpp::counting_iterator zero{0};
+  pmpp::gather(policy, zero, zero + 5000, pmpp::zip(x.begin(), zero),
+               pmpp::transform_output<pmpp::pair<int, int>>(mixed.begin(), pmpp::spread(pmpp::bit_xor{})));
+  CHECK(where::get(mixed)[4999] == (v[4999] ^ 4999));
   wanted.clear();
   for (const int y : v)
     if (is_odd{}(y)) wanted.push_back(y / 2);

@@ -13,6 +13,7 @@
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/select.hpp>
+#include <pmpp/sort.hpp>
 
 #include <array>
 #include <cstdint>
@@ -78,6 +79,18 @@ void check_computed(const P& where) {
 TEST_CASE("iterators over contiguous ones hold plain pointers") {
   check_computed(pmpp::seq);
   check_computed(pmpp::host);
+}
+
+TEST_CASE("pairs are in order by the first, then by the second") {
+  using pmpp::pair;
+  static_assert(pair{1, 5} < pair{2, 0} && pair{1, 2} < pair{1, 3} && !(pair{1, 3} < pair{1, 3}) &&
+                !(pair{2, 0} < pair{1, 5}));
+  struct unordered {};
+  static_assert(std::is_invocable_v<pmpp::less, pair<int, float>, pair<int, float>>);
+  static_assert(!std::is_invocable_v<pmpp::less, pair<int, unordered>, pair<int, unordered>>);
+  std::vector<pair<int, int>> v{{2, 1}, {1, 7}, {2, 0}, {1, 3}};
+  pmpp::sort(pmpp::seq, v);
+  CHECK((v == std::vector<pair<int, int>>{{1, 3}, {1, 7}, {2, 0}, {2, 1}}));
 }
 
 namespace {

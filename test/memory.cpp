@@ -152,6 +152,8 @@ TEST_CASE("a buffer copies any contiguous range of its type") {
   CHECK(pmpp::to_host(pmpp::device_buffer<int>{v}) == v);
   CHECK(pmpp::to_host(pmpp::device_buffer<int>{std::array{1, 2, 3}}) == std::vector{1, 2, 3});
   CHECK(pmpp::to_host(pmpp::device_buffer<int>{c_array}) == std::vector{1, 2, 3});
+  CHECK(pmpp::to_host(pmpp::device_buffer<int>{c_array, c_array + 2}) == std::vector{1, 2});
+  CHECK(pmpp::to_host(pmpp::pinned_buffer<int>(v.begin() + 10, v.end())) == std::vector<int>(v.begin() + 10, v.end()));
   CHECK(pmpp::to_host(pmpp::device_buffer<int>{std::span(v).first(10)}) == std::vector<int>(v.begin(), v.begin() + 10));
   CHECK(pmpp::to_host(on_device) == v);
   CHECK(pmpp::to_host(pmpp::device_buffer<int>{managed}) == v);

@@ -195,6 +195,7 @@ TEST_ALL_PLACES("dot product and other computed inputs") {
   CHECK(pmpp::transform_reduce(policy, dx, dy, std::int64_t(0), pmpp::plus{}, pmpp::multiplies{}) == dot);
   CHECK(pmpp::transform_reduce(policy, dx.begin(), dx.end(), dy.begin(), std::int64_t(0), pmpp::plus{},
                                pmpp::multiplies{}) == dot);
+  CHECK(pmpp::transform_reduce(policy, dx, dy.begin(), std::int64_t(0), pmpp::plus{}, pmpp::multiplies{}) == dot);
   // The two inputs lie differently in their 16-byte words: the narrow path.
   const std::int64_t shifted = std::inner_product(x.begin() + 1, x.end(), y.begin(), std::int64_t(0));
   CHECK(pmpp::transform_reduce(policy, dx.begin() + 1, dx.end(), dy.begin(), std::int64_t(0), pmpp::plus{},

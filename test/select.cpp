@@ -584,7 +584,14 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   CHECK_THROWS_AS(pmpp::copy_if_into(policy, data, out, nowhere, is_odd), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::copy_if_into(policy, data, out, nothing, is_odd), std::length_error);
   CHECK_THROWS_AS(pmpp::unique_copy_into(policy, data, out, nothing), std::length_error);
-  CHECK_THROWS_AS(pmpp::copy_flagged(policy, data, flags, out), std::length_error);
+  CHECK_THROWS_WITH_AS(pmpp::copy_flagged(policy, data, flags, out),
+                       doctest::Contains("copy_flagged: flags has room for 9 elements, needs 10"), std::length_error);
+  auto in_place = where::put(std::vector<int>(10, 1));
+  auto count_true = where::put(std::vector<int>(1));
+  CHECK_THROWS_WITH_AS(pmpp::partition_copy(policy, in_place, out, in_place, is_odd),
+                       doctest::Contains("partition_copy: out_false overlaps an input"), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::partition_copy_into(policy, in_place, out, in_place, count_true, is_odd),
+                  std::invalid_argument);
   CHECK_THROWS_AS(pmpp::copy_flagged(policy, data, static_cast<const bool*>(nullptr), out), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::copy_if(policy, data.begin(), pmpp::device_count{static_cast<int*>(nullptr), 5}, out, is_odd),
                   std::invalid_argument);

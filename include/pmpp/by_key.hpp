@@ -100,7 +100,8 @@ auto scan_runs(const char* function, const P& where, Keys& keys, Values& values,
   using K = value_of<std::remove_cvref_t<decltype(both.first.a)>>;
   using V = value_of<std::remove_cvref_t<decltype(both.first.b)>>;
   if constexpr (require_marked<gpu_execution<P>, Op>() && require_marked<gpu_execution<P>, Eq>() &&
-                require_equivalence<Eq, K>() && require_fold<A, V, Op, Kind == scan_kind::exclusive>()) {
+                require_equivalence<Eq, K>() && require_fold<A, V, Op, Kind == scan_kind::exclusive>() &&
+                require_op_then_eq<Op, A, Eq, K>()) {
     constexpr bool exclusive = Kind == scan_kind::exclusive;
     using key_iterator = std::remove_cvref_t<decltype(both.first.a)>;
     using value_iterator = std::remove_cvref_t<decltype(both.first.b)>;

@@ -219,8 +219,10 @@ auto tabulate(const P& where, R&& r, F f) {
 /// Sets each element to a value of f(), called for each by itself, in no particular order. As tabulate.
 template <execution_policy P, random_access It, end_of<It> End, class F>
 It generate(const P& where, It first, End last, F f) {
-  detail::require_marked<gpu_execution<P>, F>();
-  return tabulate(where, first, last, detail::without_place<F>{f});
+  if constexpr (detail::require_marked<gpu_execution<P>, F>() && detail::require_function<value_of<It>, F>())
+    return tabulate(where, first, last, detail::without_place<F>{f});
+  else
+    return first;
 }
 template <execution_policy P, range_for<P> R, class F>
 auto generate(const P& where, R&& r, F f) {
@@ -285,10 +287,10 @@ auto transform_if(const P& where, R&& r, O&& out, F f, Pred pred) {
     detail::for_each_with_place(where, in, detail::transform_where<result, F, Pred>{target, f, pred});
   return detail::begin_of(out) + in.count.bound;
 }
-/// Writes f(r[i]) to out[i] where pred(stencil[i]) is true. \param stencil  a range as long as r; behind two iterators an iterator.
-template <execution_policy P, range_for<P> R, range_for<P> S, output_for<P> O, class F, class Pred>
+/// Writes f(r[i]) to out[i] where pred(stencil[i]) is true. \param stencil  an iterator, or a range as long as r.
+template <execution_policy P, range_for<P> R, output_for<P> S, output_for<P> O, class F, class Pred>
 auto transform_if(const P& where, R&& r, S&& stencil, O&& out, F f, Pred pred) {
-  return detail::transform_pairs_if(where, detail::zipped("transform_if", r, stencil), out, f, pred);
+  return detail::transform_pairs_if(where, detail::zipped("transform_if", r, stencil, "stencil"), out, f, pred);
 }
 
 /// Writes op(r[i], r[i - 1]) to out[i], and r[0] to out[0].

@@ -60,14 +60,14 @@ void reduce_into(const P& where, R&& r, O&& out, A init = {}, Op op = {}) {
 }
 
 /// Combines f(r[i]) over all elements, or f(r[i], s[i]) (dot product: op plus, f multiplies). As reduce; the values of
-/// f are converted to the type of init. s must be as long as r. \throws as reduce; std::length_error if s is shorter.
-/// Cost: every input read once; one launch. Example: test/reduce.cpp, dot product.
+/// f are converted to the type of init. s is an iterator, or a range as long as r. \throws as reduce; std::length_error
+/// if s is a range that is shorter. Cost: every input read once; one launch. Example: test/reduce.cpp, dot product.
 template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, class A, class Op, class F>
 [[nodiscard]] A transform_reduce(const P& where, R&& r, A init, Op op, F f) {
   const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::input_of("transform_reduce", r), f);
   return detail::reduce_and_wait<Tuning>("transform_reduce", where, in, detail::initial<A>{init, true}, op);
 }
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, range_for<P> S, class A,
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, output_for<P> S, class A,
           class Op, class F>
 [[nodiscard]] A transform_reduce(const P& where, R&& r, S&& s, A init, Op op, F f) {
   const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::zipped("transform_reduce", r, s),
@@ -82,7 +82,7 @@ void transform_reduce_into(const P& where, R&& r, O&& out, A init, Op op, F f) {
   const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::input_of("transform_reduce_into", r), f);
   detail::reduce_to_output<Tuning>("transform_reduce_into", where, in, out, init, op);
 }
-template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, range_for<P> S,
+template <reduce_tuning Tuning = tuned<reduce_tuning>, execution_policy P, range_for<P> R, output_for<P> S,
           output_for<P> O, class A, class Op, class F>
 void transform_reduce_into(const P& where, R&& r, S&& s, O&& out, A init, Op op, F f) {
   const auto in = detail::mapped_to<A, detail::plain_operator<Op>>(detail::zipped("transform_reduce_into", r, s),

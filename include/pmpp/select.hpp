@@ -156,15 +156,6 @@ void select_into(const char* function, const P& where, const input<In>& in, O& o
   select_and_store<Tuning>(function, where, in, target, nowhere{}, count_out, select);
 }
 
-/// Elements and their flags; flags are a range or an iterator.
-template <class R, class F>
-auto with_flags(const char* function, R& r, F& flags) {
-  if constexpr (random_access<std::decay_t<F>>)
-    return detail::zipped_with_start(function, std::begin(r), std::end(r), begin_of(flags));
-  else
-    return zipped(function, r, flags);
-}
-
 }  // namespace detail
 
 /// Copies the elements for which pred is true, in their order.
@@ -218,13 +209,13 @@ void remove_if_into(const P& where, R&& r, O&& out, C&& count_out, Pred pred) {
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> F,
           output_for<P> O>
 auto copy_flagged(const P& where, R&& r, F&& flags, O&& out) {
-  return detail::select_to<Tuning>("copy_flagged", where, detail::with_flags("copy_flagged", r, flags), out,
+  return detail::select_to<Tuning>("copy_flagged", where, detail::zipped("copy_flagged", r, flags, "flags"), out,
                                    detail::keep_flagged{});
 }
 template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range_for<P> R, output_for<P> F,
           output_for<P> O, output_for<P> C>
 void copy_flagged_into(const P& where, R&& r, F&& flags, O&& out, C&& count_out) {
-  detail::select_into<Tuning>("copy_flagged_into", where, detail::with_flags("copy_flagged_into", r, flags), out,
+  detail::select_into<Tuning>("copy_flagged_into", where, detail::zipped("copy_flagged_into", r, flags, "flags"), out,
                               count_out, detail::keep_flagged{});
 }
 
@@ -258,7 +249,7 @@ template <select_tuning Tuning = tuned<select_tuning>, execution_policy P, range
 auto partition_copy(const P& where, R&& r, O&& out_true, OFalse&& out_false, Pred pred) {
   const auto in = detail::input_of("partition_copy", r);
   const auto yes = detail::unbounded_output("partition_copy", "out_true", out_true, in.count.bound);
-  const auto no = detail::unbounded_output("partition_copy", "out_false", out_false, in.count.bound);
+  const auto no = detail::unbounded_output("partition_copy", "out_false", out_false, in.count.bound, in);
   const auto [kept, n] =
       detail::select_and_wait<Tuning>("partition_copy", where, in, yes, no, detail::keep_where<Pred, true>{pred});
   const auto end_true = detail::begin_of(out_true) + kept;
@@ -272,7 +263,7 @@ void partition_copy_into(const P& where, R&& r, O&& out_true, OFalse&& out_false
   const char* const function = "partition_copy_into";
   const auto in = detail::input_of(function, r);
   const auto yes = detail::unbounded_output(function, "out_true", out_true, in.count.bound);
-  const auto no = detail::unbounded_output(function, "out_false", out_false, in.count.bound);
+  const auto no = detail::unbounded_output(function, "out_false", out_false, in.count.bound, in);
   detail::select_and_store<Tuning>(function, where, in, yes, no, count_out, detail::keep_where<Pred, true>{pred});
 }
 

@@ -234,7 +234,8 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
   auto target = unwrap(first);
   detail::check_overlap(function, in, target);
   using T = value_of<decltype(target)>;
-  if constexpr (require_marked<gpu_execution<P>, F>() && require_function<T, F, value_of<In>>())
+  if constexpr (require_writable<decltype(target)>() && require_marked<gpu_execution<P>, F>() &&
+                require_function<T, F, value_of<In>>())
     copy_elements<Tuning>(where, mapped<T>(in, f), target);
   return first + in.count.bound;
 }
@@ -295,7 +296,7 @@ auto transform(const P& where, R&& r, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::input_of("transform", r), out, f);
 }
 
-/// Writes f(r1[i], r2[i]) to out[i]. As transform above; the second input must be as long as the first.
+/// Writes f(r1[i], r2[i]) to out[i]. As transform above; the second input is an iterator, or a range as long as the first.
 /// Cost: n elements of each input read, n written; one launch.
 template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End,
           random_access It2, output_for<P> O, class F>
@@ -305,7 +306,7 @@ requires(!random_access_range<It2> && reachable_by<It, P> &&
                                          detail::zipped_with_start("transform", first, last, first2), out,
                                          detail::apply_to_pair<F>{f});
 }
-template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R, range_for<P> R2,
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R, output_for<P> R2,
           output_for<P> O, class F>
 auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::zipped("transform", r, r2), out,

@@ -83,7 +83,7 @@ constexpr bool require_marked() {
 }
 
 template <class Op, class A>
-inline constexpr bool combines = is_opaque<Op> || requires(Op& op, const A& a) {
+inline constexpr bool combines = is_opaque<Op> || requires(const Op& op, const A& a) {
   static_cast<A>(op(a, a));
 };
 template <class Comp, class T>
@@ -115,8 +115,8 @@ constexpr bool require_fold() {
   static_assert(!(swapped && InitFirst), "pmpp: the operator stands where the initial value belongs: init, then op");
   static_assert(!(swapped && !InitFirst), "pmpp: the initial value stands where the operator belongs: op, then init");
   static_assert(can_combine || swapped,
-                "pmpp: op(a, b) cannot be called with two values of the accumulator's type, or "
-                "its result does not convert to that type");
+                "pmpp: op(a, b) cannot be called with two values of the accumulator's type when op is const, or its "
+                "result does not convert to that type");
   constexpr bool cuts = cuts_off<A, T, Op>, narrow = overflows<A, T, Op>;
   static_assert(!cuts,
                 "pmpp: an integer as init would cut floating-point elements off, as its type is the "
@@ -153,6 +153,16 @@ constexpr bool require_equivalence() {
   static_assert(can_compare,
                 "pmpp: eq(x, y), when const, cannot be called with two elements; the default needs operator==");
   return can_compare;
+}
+
+/// For operations by key, which take op, then eq: Thrust has them in the other order, and both take two numbers.
+template <class Op, class A, class Eq, class K>
+constexpr bool require_op_then_eq() {
+  constexpr bool swapped = !std::is_same_v<A, bool> && requires(const Op& op, const A& a, const Eq& eq, const K& k) {
+    requires std::is_same_v<decltype(op(a, a)), bool> && !std::is_same_v<decltype(eq(k, k)), bool>;
+  };
+  static_assert(!swapped, "pmpp: eq, which compares keys, stands where the operator belongs: op, then eq");
+  return !swapped;
 }
 
 template <class Pred, class T>

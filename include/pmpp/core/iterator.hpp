@@ -26,12 +26,18 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// Two values. An aggregate, because std::pair cannot be built in device code without compiler flags.
+/// Two values, in order by the first, then by the second. An aggregate, because std::pair cannot be built in device code without
+/// compiler flags.
 template <class A, class B>
 struct pair {
   A first;
   B second;
   friend bool operator==(const pair&, const pair&) = default;
+  PMPP_HOST_DEVICE friend constexpr bool operator<(const pair& x, const pair& y) requires requires {
+    x.first < y.first;
+    x.second < y.second;
+  }
+  { return x.first < y.first || (!(y.first < x.first) && x.second < y.second); }
 };
 
 /// What an algorithm asks of an iterator: copies, offsets, distance, indexing.

@@ -6,7 +6,7 @@
 //   reverse_iterator{end}                 end[-1], end[-2], ...                     read or written
 //   strided_iterator{data, 3}             data[0], data[3], data[6], ...            read or written
 //   tabulated(f)                          f(0), f(1), f(2), ...                     read
-//   transform_output_iterator{out, f}     it[i] = x writes f(x) to out[i]
+//   transform_output_iterator{out, f}     it[i] = x writes f(x) to out[i]; transform_output<T>(out, f) where f takes a T
 //   tabulate_output<T>(f)                 it[i] = x, x of type T, calls f(i, x)
 //   discard_iterator{}                    it[i] = x does nothing
 //
@@ -303,6 +303,11 @@ struct transform_output_iterator : tabulate_output_iterator<T, detail::write_tra
 };
 template <class Out, class F>
 transform_output_iterator(Out, F) -> transform_output_iterator<detail::unwrapped<Out>, F>;
+/// The same for a T that is named, where f takes another type than out has: transform_output<pair<int, int>>(out, spread(f)).
+template <class T, class Out, class F>
+constexpr auto transform_output(Out out, F f) {
+  return transform_output_iterator<detail::unwrapped<Out>, F, T>(out, f);
+}
 
 /// An output that forgets what is written to it.
 struct discard_iterator : tabulate_output_iterator<detail::discarded, detail::write_nothing> {

@@ -132,13 +132,19 @@ auto converted(const input<It>& in) {
     return mapped<T>(in, convert_to<T>{});
 }
 
-/// Two inputs as one input of pairs, as long as the first. \throws std::length_error if the second is known to be
-/// shorter
+/// Two inputs as one input of pairs, as long as the first; the second may be an iterator. \throws std::length_error if it is a
+/// range that is shorter
 template <class R, class S>
-auto zipped(const char* function, R& r, S& s) {
+auto zipped(const char* function, R& r, S& s, const char* second_name = "the second input") {
   const auto a = input_of(function, r);
-  const auto b = input_of(function, s);
-  require_room(function, "the second input", b.count.bound, a.count.bound);
+  const auto second = [&] {
+    if constexpr (random_access_range<S>)
+      return input_of(function, s);
+    else
+      return input_of(function, s, a.count.bound);
+  };
+  const auto b = second();
+  require_room(function, second_name, b.count.bound, a.count.bound);
   using iterator = zip_iterator<std::remove_const_t<decltype(a.first)>, std::remove_const_t<decltype(b.first)>>;
   return input<iterator>{iterator(a.first, b.first), a.count};
 }

@@ -92,6 +92,10 @@ public:
     if (size_ != 0) synchronize(where_.stream);
   }
 
+  /// The same of [first, last): pointers, or iterators over elements that lie next to each other.
+  template <std::contiguous_iterator It>
+  requires(std::is_same_v<std::iter_value_t<It>, T>) buffer(It first, It last) : buffer(std::span(first, last)) {}
+
   /// `count` uninitialised elements from pmpp's pool, for use on `stream` from here on; freed in the order of `stream`,
   /// which must outlive the buffer. Neither waits for anything nor makes others wait.
   template <std::integral N, stream_like S>

@@ -618,8 +618,10 @@ void start_runs(const char* function, const P& where, const input<In>& in, const
   using A = accumulator_of<decltype(in.first[0].second)>;
   using X = value_of<In>;
   constexpr bool on_gpu = gpu_execution<P>;
-  if constexpr (require_marked<on_gpu, Eq>() && require_equivalence<Eq, as_given<decltype(X::first)>>() &&
-                require_marked<on_gpu, Op>() && require_fold<as_given<A>, as_given<decltype(X::second)>, Op>()) {
+  using K = as_given<decltype(X::first)>;
+  if constexpr (require_marked<on_gpu, Eq>() && require_equivalence<Eq, K>() && require_marked<on_gpu, Op>() &&
+                require_fold<as_given<A>, as_given<decltype(X::second)>, Op>() &&
+                require_op_then_eq<Op, as_given<A>, Eq, K>()) {
     const auto same = on_values<value_of<In>>(eq);
     const auto fold = on_values<A>(op);
     using Same = std::remove_const_t<decltype(same)>;
@@ -685,10 +687,7 @@ void runs_and_store(const char* function, const P& where, const input<In>& in, K
 /// Keys and their values; values are a range or an iterator.
 template <class Keys, class Values>
 auto keys_and_values(const char* function, Keys& keys, Values& values) {
-  if constexpr (random_access<std::decay_t<Values>>)
-    return detail::with_stored(detail::zipped_with_start(function, std::begin(keys), std::end(keys), begin_of(values)));
-  else
-    return detail::with_stored(zipped(function, keys, values));
+  return detail::with_stored(zipped(function, keys, values, "values"));
 }
 /// Elements that count one each.
 template <class R>
