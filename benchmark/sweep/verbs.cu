@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Verbs that are transforms, questions and moves, in a sweep: questions about a range, elements in place, moves under a condition, beside
-// Thrust's. More of them: ask.cu, arrange.cu; sets by key and segments: by_key.cu. What returns a value waits, here as there.
+// Thrust's. More of them: ask.cu, arrange.cu; by key: by_key.cu; by segment: rows.cu. What returns a value waits, here as there.
 #include <thrust/binary_search.h>
 #include <thrust/copy.h>
 #include <thrust/count.h>
