@@ -45,8 +45,8 @@ struct rows_of {
   matrix_view<T> to() const { return {out->data(), rows, cols}; }
 };
 
-/// What is wrong with the softmax of some rows.
-template <class T>
+/// What is wrong with the softmax of some rows, or with its logarithm.
+template <bool Logarithm, class T>
 std::string softmax_fault(const rows_of<T>& a) {
   const bench::random_element<T> element;
   for (std::int64_t place = 0; place < 16; ++place) {
@@ -55,8 +55,10 @@ std::string softmax_fault(const rows_of<T>& a) {
     for (std::int64_t j = 0; j < a.cols; ++j) sum += std::exp(double(float(element(i * a.cols + j))));
     const auto got = bench::on_host(static_cast<const T*>(a.out->data()) + i * a.cols, a.cols);
     for (std::int64_t j = 0; j < a.cols; ++j) {
-      const double wanted = std::exp(double(float(element(i * a.cols + j)))) / sum;
-      if (!(std::abs(double(float(got[std::size_t(j)])) - wanted) <= wanted * (sizeof(T) == 2 ? 0x1p-7 : 0x1p-18)))
+      const double x = double(float(element(i * a.cols + j))),
+                   wanted = Logarithm ? x - std::log(sum) : std::exp(x) / sum,
+                   bound = std::abs(wanted) * (sizeof(T) == 2 ? 0x1p-7 : 0x1p-18);
+      if (!(std::abs(double(float(got[std::size_t(j)])) - wanted) <= bound))
         return "row " + std::to_string(i) + ", column " + std::to_string(j);
     }
   }
@@ -72,7 +74,15 @@ void add_rows(const std::string& type, std::int64_t rows, std::int64_t cols) {
     subject s;
     s.contenders = {{"pmpp", [=](int w) { pmpp::softmax(bench::device(), a.from(w), a.to()); }}};
     s.spoil = [=] { bench::spoil(a.out); };
-    s.fault = [=] { return softmax_fault(a); };
+    s.fault = [=] { return softmax_fault<false>(a); };
+    return s;
+  });
+  bench::add("log_softmax/" + shape, rows * cols, 2 * once, [=](int windows) {
+    const rows_of<T> a(rows, cols, windows);
+    subject s;
+    s.contenders = {{"pmpp", [=](int w) { pmpp::log_softmax(bench::device(), a.from(w), a.to()); }}};
+    s.spoil = [=] { bench::spoil(a.out); };
+    s.fault = [=] { return softmax_fault<true>(a); };
     return s;
   });
   bench::add("cross_entropy/" + shape, rows * cols, once, [=](int windows) {
@@ -115,6 +125,9 @@ void add_pools(std::int64_t images, std::int64_t extent, std::int64_t channels) 
   });
   add("max_pool_gradient", true, [](const auto& in, const auto& out, const auto& of_in, const auto& w) {
     pmpp::max_pool_gradient(bench::device(), in, out, of_in, w);
+  });
+  add("average_pool_gradient", true, [](const auto&, const auto& out, const auto& of_in, const auto& w) {
+    pmpp::average_pool_gradient(bench::device(), out, of_in, w);
   });
 }
 

@@ -15,8 +15,8 @@
 #include <pmpp/search.hpp>
 #include <pmpp/sets.hpp>
 
+#include "beside_thrust.hpp"
 #include "sweep.hpp"
-#include "thrust_policy.hpp"
 
 #include <memory>
 #include <string>
@@ -48,11 +48,6 @@ void bounds(trial& t) {
   t.fault = [=] { return difference_of(stream(), "places", a, b, n); };
 }
 
-template <class T>
-struct all_but_one {
-  i64 place;
-  PMPP_HOST_DEVICE T operator()(i64 i) const { return T(i == place ? 1 : 2 + i % 50); }
-};
 template <class T>
 void find_first(trial& t) {
   t.draw_size(sizeof(T));

@@ -65,15 +65,7 @@ void scan(trial& t) {
                                                             stream());
   });
 #endif
-  // The number of the segment that each element lies in.
-  const i32* const keys = t.computed<i32>(n, [=] __device__(i64 i) {
-    i64 low = 0, high = count;  // segment `low` does not begin after i, segment `high` does
-    while (high - low > 1) {
-      const i64 middle = (low + high) / 2;
-      (offsets[middle] > i ? high : low) = middle;
-    }
-    return low;
-  });
+  const i32* const keys = t.computed<i32>(n, segment_of_element{offsets, count});
   t.add_peer("cub, by key", [=](void* storage, std::size_t& bytes, int s) {
     return cub::DeviceScan::InclusiveScanByKey(storage, bytes, keys, in(s), b, Op{}, int(n), cuda::std::equal_to<>{},
                                                stream());

@@ -37,9 +37,23 @@ struct offset_of {
   }
 };
 
+/// The number of the segment that element i lies in.
+struct segment_of_element {
+  const i32* offsets;
+  i64 segments;
+  PMPP_HOST_DEVICE i64 operator()(i64 i) const {
+    i64 low = 0, high = segments;  // segment `low` does not begin after i, segment `high` does
+    while (high - low > 1) {
+      const i64 middle = (low + high) / 2;
+      (offsets[middle] > i ? high : low) = middle;
+    }
+    return low;
+  }
+};
+
 /// A case's segments: of about `mean` elements, `n` elements in all.
 struct segments_of {
-  i64 count = 0, mean = 1, longest = 0;
+  i64 count = 0, mean = 1;
   lengths kind;
   const i32* offsets = nullptr;
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The verbs that no other family has, in a sweep: questions about a range, elements in place, moves under a condition, sets by key, the
-// greatest of each segment, beside Thrust's, or CUB's where Thrust has none. What returns a value waits, here as there.
-#include <cub/device/device_segmented_reduce.cuh>
+// Verbs that are transforms, questions and moves, in a sweep: questions about a range, elements in place, moves under a condition, beside
+// Thrust's. More of them: ask.cu, arrange.cu; by key: by_key.cu; by segment: rows.cu. What returns a value waits, here as there.
 #include <thrust/binary_search.h>
 #include <thrust/copy.h>
 #include <thrust/count.h>
@@ -16,14 +15,12 @@
 #include <thrust/replace.h>
 #include <thrust/reverse.h>
 #include <thrust/scatter.h>
-#include <thrust/set_operations.h>
 #include <thrust/sort.h>
 #include <thrust/swap.h>
 #include <thrust/tabulate.h>
 #include <thrust/transform.h>
 #include <thrust/unique.h>
 
-#include <pmpp/by_key.hpp>
 #include <pmpp/elementwise.hpp>
 #include <pmpp/find.hpp>
 #include <pmpp/gather.hpp>
@@ -31,11 +28,9 @@
 #include <pmpp/remove.hpp>
 #include <pmpp/search.hpp>
 #include <pmpp/select.hpp>
-#include <pmpp/sets.hpp>
 
-#include "segments.hpp"
+#include "beside_thrust.hpp"
 #include "sweep.hpp"
-#include "thrust_policy.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -50,19 +45,11 @@ struct is_above {
   u32 limit;
   PMPP_HOST_DEVICE bool operator()(u32 x) const { return x > limit; }
 };
-struct is_odd {
-  PMPP_HOST_DEVICE bool operator()(u32 x) const { return x % 2 != 0; }
-};
 struct mixed {
   PMPP_HOST_DEVICE u32 operator()(i64 i) const { return u32(i) * 2654435761u; }
 };
 struct seven {
   PMPP_HOST_DEVICE u32 operator()() const { return 7; }
-};
-/// Rising numbers, in which one falls.
-struct rising_but_one {
-  i64 fall;
-  PMPP_HOST_DEVICE u32 operator()(i64 i) const { return i == fall ? 0 : u32(i) + 1; }
 };
 struct index_of {
   i64 n;
@@ -78,40 +65,6 @@ struct repeating {
 struct differ {
   PMPP_HOST_DEVICE bool operator()(u32 x, u32 y) const { return x != y; }
 };
-
-/// What both return is compared.
-template <class Own, class Peer>
-void ask(trial& t, Own own, Peer peer) {
-  const auto found = std::make_shared<returned>();
-  t.own = {"pmpp", [=](int s) { found->own = i64(own(s)); }, {}};
-  const auto policy = thrust_policy(t, 2 * t.n);
-  t.peers.push_back({"thrust", [=](int s) { found->peer = i64(peer(policy(), s)); }, {}});
-  t.fault = [=] { return found->difference(); };
-}
-/// What both write is compared: own(slot, output), peer(policy, slot, output).
-template <class T, class Own, class Peer>
-void write(trial& t, i64 n, Own own, Peer peer) {
-  const auto [mine, theirs] = t.outputs<T>(n);
-  T *const a = mine, *const b = theirs;
-  t.own = {"pmpp", [=](int s) { own(s, a); }, {}};
-  const auto policy = thrust_policy(t, 16 * t.n);
-  t.peers.push_back({"thrust", [=](int s) { peer(policy(), s, b); }, {}});
-  t.fault = [=] { return difference_of(stream(), "elements", a, b, n); };
-}
-/// The same in place: each call gets a copy of the slot's data.
-template <class Own, class Peer>
-void change(trial& t, i64 n, const slots<u32>& in, Own own, Peer peer) {
-  const auto [mine, theirs] = t.outputs<u32>(n);
-  u32 *const a = mine, *const b = theirs;
-  const auto copied_to = [=](u32* to) {
-    return [=](int s) { cudaMemcpyAsync(to, in(s), std::size_t(n) * sizeof(u32), cudaMemcpyDeviceToDevice, stream()); };
-  };
-  t.back_to_back = false;
-  t.own = {"pmpp", [=](int) { own(a); }, copied_to(a)};
-  const auto policy = thrust_policy(t, 16 * t.n);
-  t.peers.push_back({"thrust", [=](int) { peer(policy(), b); }, copied_to(b)});
-  t.fault = [=] { return difference_of(stream(), "elements", a, b, n); };
-}
 
 void counted(trial& t) {
   t.draw_size(8);
@@ -309,41 +262,6 @@ void merged_in_place(trial& t) {
         thrust::copy(on, room, room + n, x);
       });
 }
-void united_by_key(trial& t) {
-  t.draw_size(40, 100'000'000);
-  const i64 n = std::max<i64>(1, t.n / 2), m = n;
-  t.set_bytes(24.0 * double(n));
-  const u64 seed = t.draw.chance(0.5) ? 9 : 7;
-  const u32* const a = t.computed<u32>(n, rising<u32>{n, 1, 9});
-  const u32* const b = t.computed<u32>(m, rising<u32>{m, 1, seed});
-  const auto values_a = t.input<u32>(n, pattern::random), values_b = t.input<u32>(m, pattern::random);
-  const auto [keys_mine, keys_theirs] = t.outputs<u32>(n + m);
-  const auto [mine, theirs] = t.outputs<u32>(n + m);
-  u32 *const ka = keys_mine, *const kb = keys_theirs, *const va = mine, *const vb = theirs;
-  const auto found = std::make_shared<returned>();
-  t.own = {"pmpp",
-           [=](int s) {
-             found->own = pmpp::set_union_by_key(
-                              device(), std::span(a, std::size_t(n)), std::span<const u32>(values_a(s), std::size_t(n)),
-                              std::span(b, std::size_t(m)), std::span<const u32>(values_b(s), std::size_t(m)), ka, va)
-                              .first -
-                          ka;
-           },
-           {}};
-  const auto policy = thrust_policy(t, 16 * t.n + (i64(1) << 22));
-  t.peers.push_back(
-      {"thrust",
-       [=](int s) {
-         found->peer =
-             thrust::set_union_by_key(policy(), a, a + n, b, b + m, values_a(s), values_b(s), kb, vb).first - kb;
-       },
-       {}});
-  t.fault = [=] {
-    std::string text = found->difference();
-    if (text.empty()) text = difference_of(stream(), "keys", ka, kb, found->own);
-    return text.empty() ? difference_of(stream(), "values", va, vb, found->own) : text;
-  };
-}
 void parted(trial& t) {
   t.draw_size(24);
   const i64 n = t.n;
@@ -385,38 +303,6 @@ void ordered(trial& t) {
       [=](const auto& on, int s) { return thrust::mismatch(on, x(s), x(s) + n, y(s)).first - x(s) < n; });
 }
 
-using extreme = cub::KeyValuePair<int, float>;
-/// Where a segment's greatest element is after CUB; of an empty one both say something else.
-struct place_of_extreme {
-  const i32 *offsets, *own;
-  const extreme* found;
-  PMPP_HOST_DEVICE i64 operator()(i64 s) const {
-    return offsets[s] == offsets[s + 1] ? own[s] : offsets[s] + found[s].key;
-  }
-};
-void greatest(trial& t) {
-  t.draw_size(8, 200'000'000);
-  const segments_of rows_of(t, 20'000'000);
-  const i64 rows = rows_of.count, n = t.n;
-  t.set_bytes(4.0 * double(n) + 8.0 * double(rows));
-  const i32* const offsets = rows_of.offsets;
-  const auto in = t.input<float>(n, pattern::random);
-  i32 *const a = t.array_at<i32>(rows, 1, 0).first, *const b = t.array_at<i32>(rows, 1, 0).first;
-  extreme* const found = t.array_at<extreme>(rows, 1, 0).first;
-  t.own = {"pmpp",
-           [=](int s) {
-             pmpp::segmented_max_element(device(), in(s), in(s) + n, std::span(offsets, std::size_t(rows + 1)), a);
-           },
-           {}};
-  t.add_peer("cub", [=](void* storage, std::size_t& bytes, int s) {
-    return cub::DeviceSegmentedReduce::ArgMax(storage, bytes, in(s), found, rows, offsets, offsets + 1, stream());
-  });
-  t.fault = [=] {
-    fill_by_index<<<1024, 256, 0, stream()>>>(b, rows, place_of_extreme{offsets, a, found});
-    return difference_of(stream(), "places", a, b, rows);
-  };
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -439,9 +325,7 @@ int main(int argc, char** argv) {
                      {"swap_ranges u32", swapped},
                      {"rotate_copy u32", rotated},
                      {"inplace_merge u32", merged_in_place},
-                     {"set_union_by_key u32, u32", united_by_key},
                      {"partition u32", parted},
                      {"adjacent_find u32", neighbours},
-                     {"lexicographical_compare u32", ordered},
-                     {"segmented_max_element f32", greatest}});
+                     {"lexicographical_compare u32", ordered}});
 }
