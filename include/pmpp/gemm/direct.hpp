@@ -639,25 +639,25 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   using kernel = gemm_direct_kernel<TA, TB, TC, A, S, Epilogue, Tile>;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m())),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n())), tiles = tiles_m * tiles_n * x.batch;
-  const std::int64_t blocks = tiles * plan.splits, most = std::int64_t(1) << 30;
+  const std::int64_t blocks = tiles * plan.splits;
   const bool splits = plan.splits > 1;
   scratch memory(where, splits ? checked_bytes(blocks * (Tile.m() * Tile.n()), sizeof(A), "gemm") : 0,
                  splits ? checked_bytes(tiles, sizeof(unsigned), "gemm") : 0);
-  typename kernel::arguments y{x.a,
-                               x.b,
-                               x.c,
-                               x.k,
-                               x.batch,
-                               tiles_m,
-                               tiles_n,
-                               plan.splits,
-                               splits ? plan.split_k : x.k,
-                               static_cast<A*>(memory.data()),
-                               memory.state(),
-                               0,
-                               x.result,
-                               kernel::wide > 1 && reads_words(x)};
-  for (; y.first_block < blocks; y.first_block += most) launch(where, min(most, blocks - y.first_block), kernel{}, y);
+  const typename kernel::arguments y{x.a,
+                                     x.b,
+                                     x.c,
+                                     x.k,
+                                     x.batch,
+                                     tiles_m,
+                                     tiles_n,
+                                     plan.splits,
+                                     splits ? plan.split_k : x.k,
+                                     static_cast<A*>(memory.data()),
+                                     memory.state(),
+                                     0,
+                                     x.result,
+                                     kernel::wide > 1 && reads_words(x)};
+  launch_all(where, blocks, kernel{}, y);
 }
 
 /// The same by the tile of the plan.

@@ -436,15 +436,18 @@ constexpr gemm_cost mma_cost_of(const machine& on) {
 template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class T, class TC, class S,
           class Epilogue, class Originals = no_originals>
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
-                typename simt::mma<Type>::sum* partials, std::int64_t partial_row, const Originals& originals = {}) {
+                const Originals& originals = {}) {
   using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
-  const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
-  for (std::int64_t first = 0; first < blocks; first += most)
-    pmpp::launch(
-        where, min(most, blocks - first), kernel{},
-        typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, partials,
-                                   partial_row, first, x.result, is_read_by_words(x.a, AlongKA, x.batch),
-                                   is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
+  using sum = typename kernel::sum_type;
+  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum)));
+  const std::int64_t partials = plan.splits > 1 ? x.batch * plan.splits * x.c.rows * row_length : 0;
+  scratch memory(where, checked_bytes(partials, sizeof(sum), "gemm"), 0);
+  auto* const sums = static_cast<sum*>(memory.data());
+  launch_all(where, plan.tiles_m * plan.tiles_n * plan.splits * x.batch, kernel{},
+             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
+                                        row_length, 0, x.result, is_read_by_words(x.a, AlongKA, x.batch),
+                                        is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
+  if (plan.splits > 1) detail::combine_splits(where, x, sums, row_length, plan.splits, originals);
 }
 
 /// Whether an operand is taken along k.
@@ -463,32 +466,17 @@ bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int6
 
 /// The same, for any operands: one that cannot be read by words is copied first.
 template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
-void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
-  using sum_type = typename simt::mma<Type>::sum;
-  const bool splits = plan.splits > 1;
-  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
-  const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
+void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
   const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
-  const auto bytes = [&](const gemm_operand<T>& y, bool along_k, std::int64_t products) {
-    return mma_copies_first(y, products, x.batch) ? repacked_bytes(y, along_k, x.k, x.batch) : 0;
-  };
-  const std::int64_t a_bytes = bytes(x.a, a, x.c.cols), b_bytes = bytes(x.b, b, x.c.rows);
-  scratch memory(where,
-                 scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
-                                checked_bytes(b_bytes, 1, "gemm")}),
-                 0);
-  auto* sums = memory.template take<sum_type>(partials);
-  if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
-  if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-  if constexpr (sizeof(T) == 1)
-    launch_mma<Type, Tile, true, true>(where, x, plan, sums, row_length);
-  else if (a)
-    b ? launch_mma<Type, Tile, true, true>(where, x, plan, sums, row_length)
-      : launch_mma<Type, Tile, true, false>(where, x, plan, sums, row_length);
-  else
-    b ? launch_mma<Type, Tile, false, true>(where, x, plan, sums, row_length)
-      : launch_mma<Type, Tile, false, false>(where, x, plan, sums, row_length);
-  if (splits) detail::combine_splits(where, x, sums, row_length, plan.splits);
+  const copy_wish of_a{mma_copies_first(x.a, x.c.cols, x.batch), a}, of_b{mma_copies_first(x.b, x.c.rows, x.batch), b};
+  multiply_copies(where, x, of_a, of_b, [&](const auto& y) {
+    if constexpr (sizeof(T) == 1)
+      launch_mma<Type, Tile, true, true>(where, y, plan);
+    else if (a)
+      b ? launch_mma<Type, Tile, true, true>(where, y, plan) : launch_mma<Type, Tile, true, false>(where, y, plan);
+    else
+      b ? launch_mma<Type, Tile, false, true>(where, y, plan) : launch_mma<Type, Tile, false, false>(where, y, plan);
+  });
 }
 
 /// How a product on tensor cores is cut up, whether rows and columns of C are exchanged, and all that it takes, with copies of

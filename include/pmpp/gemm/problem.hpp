@@ -98,6 +98,11 @@ struct gemm_target {
 /// A product as the kernel sees it.
 template <class TA, class TB, class TC, class S, class Epilogue>
 struct gemm_problem {
+  using type_a = TA;
+  using type_b = TB;
+  using type_c = TC;
+  using scale = S;
+
   gemm_operand<TA> a;
   gemm_operand<TB> b;
   gemm_target<TC> c;

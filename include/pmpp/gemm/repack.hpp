@@ -6,7 +6,9 @@
 // slowly, as they do not begin at multiples of 128 bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
@@ -16,6 +18,7 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
 
@@ -172,6 +175,34 @@ void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, st
   if constexpr (sizeof(T) < 4)
     if (by(4)) return copy(std::uint32_t{});
   copy(T{});
+}
+
+/// Whether an operand is copied first, and whether lines of the copy run along k.
+struct copy_wish {
+  bool is_made, along_k = false;
+};
+
+/// Multiplies copies of A and B, of which those are made that are asked for: f(problem), whose result it returns.
+template <class P, class Problem, class F>
+auto multiply_copies(const P& where, Problem x, copy_wish of_a, copy_wish of_b, F f) {
+  const auto bytes = [&](const auto& y, copy_wish of) {
+    return of.is_made ? checked_bytes(repacked_bytes(y, of.along_k, x.k, x.batch), 1, "gemm") : 0;
+  };
+  const std::size_t a_bytes = bytes(x.a, of_a), b_bytes = bytes(x.b, of_b);
+  scratch memory(where, scratch_bytes({a_bytes, b_bytes}), 0);
+  void* const to_a = memory.template take<std::byte>(a_bytes);
+  void* const to_b = memory.template take<std::byte>(b_bytes);
+  using T = typename Problem::type_a;
+  if constexpr (sizeof(T) >= 4 && std::is_same_v<T, typename Problem::type_b>)
+    if (a_bytes > 0 && b_bytes > 0) {
+      const auto first = describe_copy<T>(x.a, of_a.along_k, x.k, x.batch, to_a),
+                 second = describe_copy<T>(x.b, of_b.along_k, x.k, x.batch, to_b);
+      launch_copies(where, repack_kernel<T>{}, first, second);
+      return f(x);
+    }
+  if (a_bytes > 0) repack(where, x.a, of_a.along_k, x.k, x.batch, to_a);
+  if (b_bytes > 0) repack(where, x.b, of_b.along_k, x.k, x.batch, to_b);
+  return f(x);
 }
 
 }  // namespace detail
