@@ -35,7 +35,6 @@
 // multiprocessors. (PMPP ch. 3, 5, 6; Goto and van de Geijn, 2008; Volkov and Demmel, 2008.)
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -68,7 +67,6 @@
 #include <pmpp/host/gemm.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
-#include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 

@@ -30,7 +30,6 @@
 #include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
-#include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/wgmma.hpp>

@@ -13,7 +13,6 @@
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
-#include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>

@@ -18,7 +18,6 @@
 // (PMPP ch. 5 and 6; Volkov and Demmel, 2008; Nath, Tomov and Dongarra, 2010.)
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

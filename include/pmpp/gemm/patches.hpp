@@ -22,7 +22,6 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/gemm/direct.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/vector.hpp>

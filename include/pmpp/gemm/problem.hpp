@@ -34,8 +34,7 @@ enum class k_tile_copy {
   along,    ///< element by element; those with consecutive i (along m or n) lie next to each other
   along_k,  ///< element by element; those with consecutive k lie next to each other
   any,      ///< element by element
-  mixed,    ///< a kernel for all three
-  bulk      ///< by TMA, all of a k-tile at a time (gemm/bulk.hpp)
+  mixed     ///< a kernel for all of them
 };
 
 /// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.

@@ -15,7 +15,6 @@
 // (Osama, Merrill, Cecka, Garland and Owens, "Stream-K", 2023; there, blocks wait for those that share their tile.)
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

@@ -20,7 +20,6 @@
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
-#include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>

@@ -17,7 +17,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/config.hpp>
@@ -26,7 +25,7 @@
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
-#include <pmpp/gemm/simt.hpp>
+#include <pmpp/gemm/schedule.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/block.hpp>

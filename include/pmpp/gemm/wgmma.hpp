@@ -19,7 +19,6 @@
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
-#include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/warp_specialised.hpp>
 #include <pmpp/launch.hpp>
