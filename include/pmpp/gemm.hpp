@@ -27,7 +27,7 @@
 //
 // What they share: how stages of k-tiles are filled and freed (block/pipeline.hpp), how k-tiles arrive (operand), which tile and
 // which part of k a block has, and how parts are added up (schedule), which elements a thread multiplies (math_fma), what becomes
-// of sums (epilogue). What each is expected to cost stands beside its launch (simt, direct, wgmma, mma).
+// of sums (problem, sums_by_rows). What each is expected to cost stands beside its launch (simt, direct, wgmma, mma).
 //
 // Elements are multiplied and added up in the type that their product has in C++: float for floats (no tf32 unless
 // asked for), int for 8- and 16-bit integers; half and bfloat16 become floats first.

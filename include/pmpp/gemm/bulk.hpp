@@ -10,7 +10,7 @@
 //      several ahead. K-tiles change hands by barriers: `full` when the bytes are there, `empty` when all warps have read
 //      them. That is a few instructions of a warp for each k-tile, where copies by all threads take 70 for 1024 products.
 //   3. TMA writes zeros where a tile leaves the matrix: the loop over k has no cases.
-//   4. Sums reach C by rows, through the shared memory of k-tiles (gemm/epilogue.hpp).
+//   4. Sums reach C by rows, through the shared memory of k-tiles (gemm/sums_by_rows.hpp).
 //   5. Both operands lie along m and n; others are copied first (gemm/repack.hpp).
 //
 // (PTX ISA, cp.async.bulk.tensor; Osama et al., 2023, for shares of what is left over.)
@@ -27,11 +27,11 @@
 #include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
-#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
+#include <pmpp/gemm/sums_by_rows.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>

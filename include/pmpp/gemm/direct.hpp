@@ -30,11 +30,11 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/simt.hpp>
+#include <pmpp/gemm/sums_by_rows.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
@@ -193,7 +193,7 @@ struct gemm_direct_kernel {
     unsigned* arrivals;  ///< at each tile: zero
     std::int64_t first_block;
     bool in_words = false;  ///< A and B are copied in words of 16 bytes
-    A one = A(1);           ///< see each_word_of_sums (gemm/epilogue.hpp)
+    A one = A(1);           ///< see each_word_of_sums (gemm/sums_by_rows.hpp)
   };
 
   template <class Block>

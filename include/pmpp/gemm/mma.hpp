@@ -27,7 +27,6 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/repack.hpp>
@@ -409,7 +408,15 @@ private:
             if (col + e < x.c.cols) old[p][e] = c[row * x.c.row_stride + (col + e) * x.c.col_stride];
         });
       each_pair([&](int p, const sum_type* y, std::int64_t row, std::int64_t col) {
-        write_items<2>(x.c, x.result, x.c_in_words, c, row, col, y, old[p]);
+        TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
+        if (x.c_in_words && col + 2 <= x.c.cols) {
+          packed<TC, 2> pair{};
+          for (int e = 0; e < 2; ++e) pair.item[e] = x.result(y[e], old[p] + e, row, col + e);
+          *reinterpret_cast<packed<TC, 2>*>(to) = pair;
+        } else {
+          for (int e = 0; e < 2; ++e)
+            if (col + e < x.c.cols) to[e * x.c.col_stride] = x.result(y[e], old[p] + e, row, col + e);
+        }
       });
     });
   }

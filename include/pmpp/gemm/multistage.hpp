@@ -11,7 +11,7 @@
 //   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run. Where C is large,
 //      only the tiles that do not fill a wave of blocks are split. Where it is small, the warps of a block may be slices:
 //      each multiplies its part of every k-tile, and the block adds up.
-//   5. Sums reach C, or scratch memory, by rows, through the shared memory of k-tiles (gemm/epilogue.hpp).
+//   5. Sums reach C, or scratch memory, by rows, through the shared memory of k-tiles (gemm/sums_by_rows.hpp).
 //
 // 2 m n k operations; A is read n / tile n times, B m / tile m times, mostly from L2: tiles that are near each other run
 // at the same time. One barrier a k-tile; one launch, or two.
@@ -25,11 +25,11 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
-#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/operand.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/schedule.hpp>
+#include <pmpp/gemm/sums_by_rows.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
 

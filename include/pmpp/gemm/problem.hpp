@@ -58,6 +58,12 @@ struct gemm_operand {
   }
 };
 
+/// Whether results depend on where in C they are.
+template <class Epilogue, class S>
+inline constexpr bool epilogue_uses_index = requires(const Epilogue& f, const S& value, std::int64_t i) {
+  f(value, i, i);
+};
+
 /// Makes an element of C of a sum of products.
 template <class S, class Epilogue>
 struct gemm_result {
@@ -72,7 +78,7 @@ struct gemm_result {
   PMPP_HOST_DEVICE T operator()(const A& sum, const T* old, std::int64_t i, std::int64_t j) const {
     S value = multiply(alpha, static_cast<S>(sum));
     if (beta != S{}) value = multiply_add(value, beta, static_cast<S>(*old));
-    if constexpr (requires { epilogue(value, i, j); })
+    if constexpr (epilogue_uses_index<Epilogue, S>)
       return static_cast<T>(exchanged ? epilogue(value, j, i) : epilogue(value, i, j));
     else
       return static_cast<T>(epilogue(value));

@@ -80,7 +80,7 @@ struct gemm_arguments : Problem {
   A* partials;  ///< for each split a rows x round_up(cols, word) matrix; where tiles are whole, one tile after another
   std::int64_t first_block;  ///< of this launch, among those of all launches of the call
   bool c_in_words;           ///< C is written in words, of which its rows are made
-  A one;                     ///< 1: see each_word_of_sums (gemm/epilogue.hpp)
+  A one;                     ///< 1: see each_word_of_sums (gemm/sums_by_rows.hpp)
 
   PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * this->batch - whole; }
   PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(this->c.cols, std::int64_t(word)); }
