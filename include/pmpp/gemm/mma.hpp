@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp).
+// The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp): of doubles, half,
+// bfloat16, 8-bit integers, floats taken as tf32 and parts of floats, on every GPU from sm_80 on.
 //
 //   1. A block owns a tile of C, and all of k or one of several splits of it, as in gemm/multistage.hpp. It goes through k k-tile
 //      by k-tile; several k-tiles of A and B are on their way to shared memory at a time. A k-tile is 128 bytes deep in k.

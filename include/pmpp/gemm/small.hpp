@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Many products of matrices that a warp holds whole: 16 x 16 elements of C, or nearly as many. (Smaller ones go by patches, larger ones
-// by tiles.)
+// Thousands of products of matrices that a warp holds whole: 9 to 16 rows and columns of C, any k, strides and type. (Smaller ones go by
+// patches, larger ones by tiles.)
 //
 //   1. A warp goes through k sixteen at a time. It loads those columns of A and rows of B element by element, along
 //      whichever way they lie in one piece, so that any strides and any alignment take the same time; zeros beyond the edges.
