@@ -61,7 +61,7 @@ struct candidates_of {
     const auto bulk = [&]<pmpp::gemm_tile Tile>(const std::string& name,
                                                 std::integral_constant<pmpp::gemm_tile, Tile>) {
       add(name, clocks_of_bulk<Tile>(x, pmpp::machine_of(where)), [=, *this] {
-        multiply_copies(where, x, x.a.copy != k_tile_copy::words, x.b.copy != k_tile_copy::words,
+        multiply_copies(where, x, {x.a.copy != k_tile_copy::words}, {x.b.copy != k_tile_copy::words},
                         [&](const auto& z) { gemm_by_bulk<Tile>(where, z); });
       });
     };
@@ -200,13 +200,8 @@ struct candidates_of {
                   (plan.splits > 1 ? "/" + std::to_string(plan.splits) : std::string()) + (copies_a ? "a" : "") +
                   (copies_b ? "b" : ""),
               0, [=, *this] {
-                auto y = x;
-                const std::int64_t a_bytes = copies_a ? repacked_bytes(y.a, a_along_k, y.k, y.batch) : 0,
-                                   b_bytes = copies_b ? repacked_bytes(y.b, b_along_k, y.k, y.batch) : 0;
-                scratch memory(where, scratch_bytes({std::size_t(a_bytes), std::size_t(b_bytes)}), 0);
-                if (a_bytes > 0) repack(where, y.a, a_along_k, y.k, y.batch, memory.template take<std::byte>(a_bytes));
-                if (b_bytes > 0) repack(where, y.b, b_along_k, y.k, y.batch, memory.template take<std::byte>(b_bytes));
-                gemm_as_planned(where, y, a_along_k, b_along_k, plan);
+                multiply_copies(where, x, {copies_a, a_along_k}, {copies_b, b_along_k},
+                                [&](const auto& y) { gemm_as_planned(where, y, a_along_k, b_along_k, plan); });
               });
         };
         for (int i = 0; i < 4; ++i) {

@@ -27,8 +27,8 @@
 //
 // What they share: how stages of k-tiles are filled and freed (block/pipeline.hpp), how k-tiles arrive (operand), which tile and
 // which part of k a block has, and how parts are added up (schedule), which elements a thread multiplies (math_fma), what becomes
-// of sums (epilogue). What each is expected to cost stands beside its launch (simt, direct, wgmma, mma); what was chosen for a shape
-// is remembered (remembered).
+// of sums (problem, sums_by_rows). What each is expected to cost stands beside its launch (simt, direct, wgmma, mma); what was chosen
+// for a shape is remembered (remembered).
 //
 // Elements are multiplied and added up in the type that their product has in C++: float for floats (no tf32 unless
 // asked for), int for 8- and 16-bit integers; half and bfloat16 become floats first.
@@ -36,7 +36,6 @@
 // multiprocessors. (PMPP ch. 3, 5, 6; Goto and van de Geijn, 2008; Volkov and Demmel, 2008.)
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -70,7 +69,6 @@
 #include <pmpp/host/gemm.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
-#include <pmpp/memory/workspace.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -153,26 +151,6 @@ bool is_worth_a_copy(const Operand& y, std::int64_t products) {
   return products >= 2048 && y.copy != k_tile_copy::words && y.extent % std::int64_t(16 / sizeof(A)) == 0;
 }
 
-/// Multiplies copies of A and B, of which those are made that are asked for: f(problem).
-template <class P, class TA, class TB, class TC, class S, class Epilogue, class F>
-void multiply_copies(const P& where, gemm_problem<TA, TB, TC, S, Epilogue> x, bool of_a, bool of_b, F f) {
-  const std::int64_t a_bytes = of_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0,
-                     b_bytes = of_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0;
-  scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
-  void* const to_a = of_a ? memory.template take<std::byte>(a_bytes) : nullptr;
-  void* const to_b = of_b ? memory.template take<std::byte>(b_bytes) : nullptr;
-  if constexpr (std::is_same_v<TA, TB>)
-    if (of_a && of_b) {
-      const auto first = describe_copy<TA>(x.a, false, x.k, x.batch, to_a),
-                 second = describe_copy<TA>(x.b, false, x.k, x.batch, to_b);
-      launch_copies(where, repack_kernel<TA>{}, first, second);
-      return f(x);
-    }
-  if (of_a) repack(where, x.a, false, x.k, x.batch, to_a);
-  if (of_b) repack(where, x.b, false, x.k, x.batch, to_b);
-  f(x);
-}
-
 /// Clocks that reading C adds to writing it.
 template <class Problem>
 double clocks_of_reading_c(const Problem& x, const machine& on) {
@@ -242,7 +220,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                             (copies_a ? clocks_of_repack(y.a, false, y.k, y.batch, on) : 0) +
                             (copies_b ? clocks_of_repack(y.b, false, y.k, y.batch, on) : 0);
       return gemm_way{is_a_way ? clocks : never, [&where, &y, plan, copies_a, copies_b] {
-                        multiply_copies(where, y, copies_a, copies_b,
+                        multiply_copies(where, y, {copies_a}, {copies_b},
                                         [&](const auto& z) { gemm_by_tiles<Tile, A, elsewhere>(where, z, plan); });
                       }};
     } else {
@@ -259,7 +237,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                                              double((copies_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0) +
                                                     (copies_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0));
       return gemm_way{clocks, [&where, &x, &on, copies_a, copies_b] {
-                        multiply_copies(where, x, copies_a, copies_b, [&](const auto& y) {
+                        multiply_copies(where, x, {copies_a}, {copies_b}, [&](const auto& y) {
                           if (gemm_by_bulk<Tile>(where, y)) return;
                           const auto cost = gemm_cost_of<Tuning.small, A>(on);  // longer than TMA can describe
                           gemm_by_tiles<Tuning.small, A>(where, y,

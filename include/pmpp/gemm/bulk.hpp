@@ -10,7 +10,7 @@
 //      several ahead. K-tiles change hands by barriers: `full` when the bytes are there, `empty` when all warps have read
 //      them. That is a few instructions of a warp for each k-tile, where copies by all threads take 70 for 1024 products.
 //   3. TMA writes zeros where a tile leaves the matrix: the loop over k has no cases.
-//   4. Sums reach C by rows, through the shared memory of k-tiles (gemm/epilogue.hpp).
+//   4. Sums reach C by rows, through the shared memory of k-tiles (gemm/sums_by_rows.hpp).
 //   5. Both operands lie along m and n; others are copied first (gemm/repack.hpp).
 //
 // (PTX ISA, cp.async.bulk.tensor; Osama et al., 2023, for shares of what is left over.)
@@ -27,12 +27,11 @@
 #include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
-#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
-#include <pmpp/gemm/repack.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
+#include <pmpp/gemm/sums_by_rows.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
@@ -48,16 +47,16 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// What a launch of gemm_bulk_kernel gets. `whole` tiles are worked out by one block each; `partials`: a tile for each of the blocks
 /// that share the others.
-template <class TC, class S, class Epilogue>
-struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue> {
+template <class Problem>
+struct gemm_bulk_arguments : gemm_arguments<Problem, float> {
   simt::tile_map a_map, b_map;
   block_shares<int> shares;      ///< of the tiles that are not whole
   unsigned* arrivals = nullptr;  ///< of sums of each of them, then of blocks that share them: zero
 };
 
-template <class TC, class S, class Epilogue, gemm_tile Tile>
+template <class Problem, gemm_tile Tile>
 struct gemm_bulk_kernel {
-  using arguments = gemm_bulk_arguments<TC, S, Epilogue>;
+  using arguments = gemm_bulk_arguments<Problem>;
   using math = fma_math<float, Tile>;
   using operands = typename math::operands;
   using thread_coord = typename math::thread_coord;
@@ -250,7 +249,7 @@ private:
         rows.each_part(
             own, sum, x.one, [] { simt::warpgroup_sync(0); },
             [&] {
-              TC* const c = x.c.data + place.batch * x.c.batch_stride;
+              auto* const c = x.c.data + place.batch * x.c.batch_stride;
               x.c_in_words ? rows.template write<word>(x, place, c) : rows.template write<1>(x, place, c);
             });
       }
@@ -292,9 +291,9 @@ double clocks_of_bulk(const Problem& x, const machine& on) {
 }
 
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.
-template <gemm_tile Tile, class P, class TC, class S, class Epilogue>
-bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x) {
-  using kernel = gemm_bulk_kernel<TC, S, Epilogue, Tile>;
+template <gemm_tile Tile, class P, class Problem>
+bool gemm_by_bulk(const P& where, const Problem& x) {
+  using kernel = gemm_bulk_kernel<Problem, Tile>;
   constexpr std::int64_t most = std::int64_t(1) << 30;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
@@ -302,8 +301,7 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   const std::int64_t blocks = std::int64_t(machine_of(where).multiprocessors) * Tile.blocks;  // that run at a time
   const std::int64_t rest = tiles % blocks, whole = tiles - rest;
   if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;
-  typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.result,
-                                x.c.is_made_of(kernel::word), 1},
+  typename kernel::arguments y{{x, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.c.is_made_of(kernel::word), 1},
                                {},
                                {},
                                {static_cast<int>(rest), static_cast<int>(k_tiles), static_cast<int>(blocks)}};

@@ -14,7 +14,6 @@
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/remembered.hpp>
-#include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/wgmma.hpp>
 #include <pmpp/launch.hpp>
@@ -71,18 +70,6 @@ parts_plan plan_from_tensor_cores(const P& where, const gemm_problem<float, floa
   });
 }
 
-/// Enqueues a product of parts by mma.sync.
-template <mma_tile Tile, class P, class TC, class S, class Epilogue>
-void gemm_of_parts_by_mma(const P& where, const problem_of_parts<TC, S, Epilogue>& x, const gemm_plan& plan,
-                          const float_originals& floats) {
-  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(4));
-  const std::int64_t partials = plan.splits > 1 ? x.batch * plan.splits * x.c.rows * row_length : 0;
-  scratch memory(where, checked_bytes(partials, sizeof(float), "gemm"), 0);
-  auto* const sums = static_cast<float*>(memory.data());
-  launch_mma<simt::mma_type::bfloat16, Tile, true, true>(where, x, plan, sums, row_length, floats);
-  if (plan.splits > 1) detail::combine_splits(where, x, sums, row_length, plan.splits, floats);
-}
-
 /// Enqueues a product as planned.
 template <mma_tile Large, mma_tile Small, class P, class TC, class S, class Epilogue>
 void gemm_from_tensor_cores(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x,
@@ -99,8 +86,9 @@ void gemm_from_tensor_cores(const P& where, const gemm_problem<float, float, TC,
   const auto parts = split_floats(where, x, a, b);
   const float_originals floats{x.a, x.b, x.k};
   if (plan.by_wgmma && gemm_of_parts_by_wgmma(where, parts, plan.wgmma, floats)) return;
-  plan.large ? gemm_of_parts_by_mma<large>(where, parts, plan.mma, floats)
-             : gemm_of_parts_by_mma<small>(where, parts, plan.mma, floats);
+  constexpr auto type = simt::mma_type::bfloat16;
+  plan.large ? launch_mma<type, large, true, true>(where, parts, plan.mma, floats)
+             : launch_mma<type, small, true, true>(where, parts, plan.mma, floats);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

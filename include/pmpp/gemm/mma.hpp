@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp).
+// The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp): of doubles, half,
+// bfloat16, 8-bit integers, floats taken as tf32 and parts of floats, on every GPU from sm_80 on.
 //
 //   1. A block owns a tile of C, and all of k or one of several splits of it, as in gemm/multistage.hpp. It goes through k k-tile
 //      by k-tile; several k-tiles of A and B are on their way to shared memory at a time. A k-tile is 128 bytes deep in k.
@@ -27,7 +28,6 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/remembered.hpp>
@@ -74,9 +74,11 @@ constexpr mma_tile small_tf32_tile(const mma_tile& t) {
   return {.m = t.m / 2, .n = t.n, .warp_m = t.warp_m / 2, .warp_n = t.warp_n, .stages = 4, .blocks = 4};
 }
 
-/// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k.
-template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
+/// AlongK: an operand's k-tile consists of words along k.
+template <simt::mma_type Type, class Problem, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
+  using T = typename Problem::type_a;  ///< and of B
+  using TC = typename Problem::type_c;
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   using mma = simt::mma<Type>;
@@ -108,16 +110,12 @@ struct mma_kernel {
   };
   static_assert(sizeof(shared) == Tile.shared_bytes());
 
-  struct arguments {
-    gemm_operand<T> a, b;
-    gemm_target<TC> c;
-    std::int64_t k;
+  struct arguments : Problem {
     std::int64_t tiles_m, tiles_n;
     std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of the depth of a k-tile
     sum_type* partials;            ///< of all splits: for each a rows x partial_row matrix
     std::int64_t partial_row;
-    std::int64_t first_block;  ///< of this launch, among those of all launches of the call
-    gemm_result<S, Epilogue> result;
+    std::int64_t first_block;                 ///< of this launch, among those of all launches of the call
     bool a_in_words, b_in_words, c_in_words;  ///< words of A and B may be read, pairs of C written
     originals of_parts{};
   };
@@ -412,7 +410,15 @@ private:
             if (col + e < x.c.cols) old[p][e] = c[row * x.c.row_stride + (col + e) * x.c.col_stride];
         });
       each_pair([&](int p, const sum_type* y, std::int64_t row, std::int64_t col) {
-        write_items<2>(x.c, x.result, x.c_in_words, c, row, col, y, old[p]);
+        TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
+        if (x.c_in_words && col + 2 <= x.c.cols) {
+          packed<TC, 2> pair{};
+          for (int e = 0; e < 2; ++e) pair.item[e] = x.result(y[e], old[p] + e, row, col + e);
+          *reinterpret_cast<packed<TC, 2>*>(to) = pair;
+        } else {
+          for (int e = 0; e < 2; ++e)
+            if (col + e < x.c.cols) to[e * x.c.col_stride] = x.result(y[e], old[p] + e, row, col + e);
+        }
       });
     });
   }
@@ -434,18 +440,20 @@ constexpr gemm_cost mma_cost_of(const machine& on) {
 }
 
 /// Enqueues a product on tensor cores, cut up as planned.
-template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class T, class TC, class S,
-          class Epilogue, class Originals = no_originals>
-void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
-                typename simt::mma<Type>::sum* partials, std::int64_t partial_row, const Originals& originals = {}) {
-  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
-  const std::int64_t blocks = plan.tiles_m * plan.tiles_n * plan.splits * x.batch, most = std::int64_t(1) << 30;
-  for (std::int64_t first = 0; first < blocks; first += most)
-    pmpp::launch(
-        where, min(most, blocks - first), kernel{},
-        typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, partials,
-                                   partial_row, first, x.result, is_read_by_words(x.a, AlongKA, x.batch),
-                                   is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class Problem,
+          class Originals = no_originals>
+void launch_mma(const P& where, const Problem& x, const gemm_plan& plan, const Originals& originals = {}) {
+  using kernel = mma_kernel<Type, Problem, Tile, AlongKA, AlongKB>;
+  using sum = typename kernel::sum_type;
+  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum)));
+  const std::int64_t partials = plan.splits > 1 ? x.batch * plan.splits * x.c.rows * row_length : 0;
+  scratch memory(where, checked_bytes(partials, sizeof(sum), "gemm"), 0);
+  auto* const sums = static_cast<sum*>(memory.data());
+  launch_all(where, plan.tiles_m * plan.tiles_n * plan.splits * x.batch, kernel{},
+             typename kernel::arguments{x, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums, row_length, 0,
+                                        is_read_by_words(x.a, AlongKA, x.batch),
+                                        is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
+  if (plan.splits > 1) detail::combine_splits(where, x, sums, row_length, plan.splits, originals);
 }
 
 /// Whether an operand is taken along k.
@@ -463,33 +471,18 @@ bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int6
 }
 
 /// The same, for any operands: one that cannot be read by words is copied first.
-template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
-void gemm_by_mma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, const gemm_plan& plan) {
-  using sum_type = typename simt::mma<Type>::sum;
-  const bool splits = plan.splits > 1;
-  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum_type)));
-  const std::int64_t partials = splits ? x.batch * plan.splits * x.c.rows * row_length : 0;
+template <simt::mma_type Type, mma_tile Tile, class P, class Problem>
+void gemm_by_mma(const P& where, const Problem& x, const gemm_plan& plan) {
   const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
-  const auto bytes = [&](const gemm_operand<T>& y, bool along_k, std::int64_t products) {
-    return mma_copies_first(y, products, x.batch) ? repacked_bytes(y, along_k, x.k, x.batch) : 0;
-  };
-  const std::int64_t a_bytes = bytes(x.a, a, x.c.cols), b_bytes = bytes(x.b, b, x.c.rows);
-  scratch memory(where,
-                 scratch_bytes({checked_bytes(partials, sizeof(sum_type), "gemm"), checked_bytes(a_bytes, 1, "gemm"),
-                                checked_bytes(b_bytes, 1, "gemm")}),
-                 0);
-  auto* sums = memory.template take<sum_type>(partials);
-  if (a_bytes > 0) repack(where, x.a, a, x.k, x.batch, memory.template take<std::byte>(a_bytes));
-  if (b_bytes > 0) repack(where, x.b, b, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-  if constexpr (sizeof(T) == 1)
-    launch_mma<Type, Tile, true, true>(where, x, plan, sums, row_length);
-  else if (a)
-    b ? launch_mma<Type, Tile, true, true>(where, x, plan, sums, row_length)
-      : launch_mma<Type, Tile, true, false>(where, x, plan, sums, row_length);
-  else
-    b ? launch_mma<Type, Tile, false, true>(where, x, plan, sums, row_length)
-      : launch_mma<Type, Tile, false, false>(where, x, plan, sums, row_length);
-  if (splits) detail::combine_splits(where, x, sums, row_length, plan.splits);
+  const copy_wish of_a{mma_copies_first(x.a, x.c.cols, x.batch), a}, of_b{mma_copies_first(x.b, x.c.rows, x.batch), b};
+  multiply_copies(where, x, of_a, of_b, [&](const auto& y) {
+    if constexpr (sizeof(typename Problem::type_a) == 1)
+      launch_mma<Type, Tile, true, true>(where, y, plan);
+    else if (a)
+      b ? launch_mma<Type, Tile, true, true>(where, y, plan) : launch_mma<Type, Tile, true, false>(where, y, plan);
+    else
+      b ? launch_mma<Type, Tile, false, true>(where, y, plan) : launch_mma<Type, Tile, false, false>(where, y, plan);
+  });
 }
 
 /// How a product on tensor cores is cut up, whether rows and columns of C are exchanged, and all that it takes, with copies of

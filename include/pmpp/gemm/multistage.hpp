@@ -11,14 +11,13 @@
 //   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run. Where C is large,
 //      only the tiles that do not fill a wave of blocks are split. Where it is small, the warps of a block may be slices:
 //      each multiplies its part of every k-tile, and the block adds up.
-//   5. Sums reach C, or scratch memory, by rows, through the shared memory of k-tiles (gemm/epilogue.hpp).
+//   5. Sums reach C, or scratch memory, by rows, through the shared memory of k-tiles (gemm/sums_by_rows.hpp).
 //
 // 2 m n k operations; A is read n / tile n times, B m / tile m times, mostly from L2: tiles that are near each other run
 // at the same time. One barrier a k-tile; one launch, or two.
 // (PMPP ch. 5 and 6; Volkov and Demmel, 2008; Nath, Tomov and Dongarra, 2010.)
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -26,11 +25,11 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
-#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/operand.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/schedule.hpp>
+#include <pmpp/gemm/sums_by_rows.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
 
@@ -39,8 +38,8 @@
 namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// Elsewhere: it is for machines alone that have no TMA, or programs that do not use it; code for sm_90a is empty.
-template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, k_tile_copy CopyA,
-          k_tile_copy CopyB, bool Elsewhere = false>
+/// A: the type of sums, and of elements in shared memory.
+template <class Problem, class A, gemm_tile Tile, k_tile_copy CopyA, k_tile_copy CopyB, bool Elsewhere = false>
 struct gemm_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
@@ -51,8 +50,8 @@ struct gemm_kernel {
   static_assert(Tile.k % 8 == 0 && slice_k % Tile.unrolled_k == 0 && Tile.k % Tile.slices == 0 &&
                 Tile.unrolled_k % 2 == 0 && Tile.stages >= 3);
 
-  using iterator_a = tile_iterator<A, TA, Tile.m, Tile.k, threads, CopyA>;
-  using iterator_b = tile_iterator<A, TB, Tile.n, Tile.k, threads, CopyB>;
+  using iterator_a = tile_iterator<A, typename Problem::type_a, Tile.m, Tile.k, threads, CopyA>;
+  using iterator_b = tile_iterator<A, typename Problem::type_b, Tile.n, Tile.k, threads, CopyB>;
   static constexpr int row_a = iterator_a::row_length, row_b = iterator_b::row_length;
   struct shared {
     alignas(16) A a[Tile.stages * Tile.k * row_a];
@@ -60,7 +59,7 @@ struct gemm_kernel {
   };
   static_assert(sizeof(shared) == Tile.shared_bytes(sizeof(A)));
 
-  using arguments = gemm_arguments<TA, TB, TC, A, S, Epilogue>;
+  using arguments = gemm_arguments<Problem, A>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
@@ -83,7 +82,7 @@ private:
         at, sum, x.one, [&] { block.sync(); },
         [&] {
           if (at.split < 0) {
-            TC* const c = x.c.data + at.batch * x.c.batch_stride;
+            auto* const c = x.c.data + at.batch * x.c.batch_stride;
             x.c_in_words ? rows.template write<word>(x, at, c) : rows.template write<1>(x, at, c);
           } else if (x.whole > 0) {
             A* const tile = x.partials + (at.tile * x.splits + at.split) * (Tile.m * Tile.n);

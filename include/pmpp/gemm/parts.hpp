@@ -25,6 +25,7 @@
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/repack.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/block.hpp>
 
@@ -103,21 +104,17 @@ private:
   }
 };
 
-/// Writes the parts of A and of B, along k. A block takes tiles of 32 lines x 128 numbers of k: 16 of a thread are on their way at a
-/// time.
+/// Writes the parts of A and of B, along k. 16 numbers of a thread are on their way at a time.
 struct split_floats_kernel {
-  static constexpr int threads = 256, min_blocks = 4, lines = simt::warp_size, items = 128, warps = threads / lines;
+  static constexpr int threads = 256, min_blocks = 4, lines = operand_in_lines<float>::lines_of_tile,
+                       items = operand_in_lines<float>::items_of_tile, warps = threads / lines;
   struct shared {
     float tile[items][lines + 1];
   };
 
-  struct operand {
-    const float* from;
+  struct operand : operand_in_lines<float> {
     bfloat16_part* to;
-    std::int64_t lines, length, pitch;  ///< of a matrix; of a line: elements, from one to the next of `to`
-    std::int64_t line_stride, item_stride, batch_stride;  ///< of `from`
-    std::int64_t tiles_down, tiles_along, tiles;          ///< of a matrix; of all
-    bool across, in_pairs;  ///< neighbours read neighbouring lines; two elements are read at once
+    bool in_pairs;  ///< two elements are read at once
   };
   struct arguments {
     operand a, b;
@@ -205,24 +202,9 @@ problem_of_parts<TC, S, Epilogue> split_floats(const P& where, const gemm_proble
   using kernel = split_floats_kernel;
   const std::int64_t pitch = k_of_parts(x.k);
   const auto describe = [&](const gemm_operand<float>& y, bfloat16_part* to) {
-    const std::int64_t matrices = y.batch_stride == 0 ? 1 : x.batch;
-    const std::int64_t down = ceil_div(y.extent, std::int64_t(kernel::lines)),
-                       along = ceil_div(pitch, std::int64_t(kernel::items));
     const bool pairs = y.k_stride == 1 && y.stride % 2 == 0 && y.batch_stride % 2 == 0 && x.k % 2 == 0 &&
                        reinterpret_cast<std::uintptr_t>(y.data) % sizeof(packed<float, 2>) == 0;
-    return kernel::operand{y.data,
-                           to,
-                           y.extent,
-                           x.k,
-                           pitch,
-                           y.stride,
-                           y.k_stride,
-                           y.batch_stride,
-                           down,
-                           along,
-                           down * along * matrices,
-                           y.stride == 1 && y.k_stride != 1,
-                           pairs};
+    return kernel::operand{{y, true, x.k, x.batch, pitch}, to, pairs};
   };
   const kernel::arguments arguments{describe(x.a, a), describe(x.b, b)};
   launch(where, min(arguments.a.tiles + arguments.b.tiles, std::int64_t(1) << 30), kernel{}, arguments);

@@ -34,8 +34,7 @@ enum class k_tile_copy {
   along,    ///< element by element; those with consecutive i (along m or n) lie next to each other
   along_k,  ///< element by element; those with consecutive k lie next to each other
   any,      ///< element by element
-  mixed,    ///< a kernel for all three
-  bulk      ///< by TMA, all of a k-tile at a time (gemm/bulk.hpp)
+  mixed     ///< a kernel for all of them
 };
 
 /// A or B as the kernel sees it: element (i, p) is data[i * stride + p * k_stride], i along m or n.
@@ -59,6 +58,12 @@ struct gemm_operand {
   }
 };
 
+/// Whether results depend on where in C they are.
+template <class Epilogue, class S>
+inline constexpr bool epilogue_uses_index = requires(const Epilogue& f, const S& value, std::int64_t i) {
+  f(value, i, i);
+};
+
 /// Makes an element of C of a sum of products.
 template <class S, class Epilogue>
 struct gemm_result {
@@ -73,7 +78,7 @@ struct gemm_result {
   PMPP_HOST_DEVICE T operator()(const A& sum, const T* old, std::int64_t i, std::int64_t j) const {
     S value = multiply(alpha, static_cast<S>(sum));
     if (beta != S{}) value = multiply_add(value, beta, static_cast<S>(*old));
-    if constexpr (requires { epilogue(value, i, j); })
+    if constexpr (epilogue_uses_index<Epilogue, S>)
       return static_cast<T>(exchanged ? epilogue(value, j, i) : epilogue(value, i, j));
     else
       return static_cast<T>(epilogue(value));
@@ -98,6 +103,11 @@ struct gemm_target {
 /// A product as the kernel sees it.
 template <class TA, class TB, class TC, class S, class Epilogue>
 struct gemm_problem {
+  using type_a = TA;
+  using type_b = TB;
+  using type_c = TC;
+  using scale = S;
+
   gemm_operand<TA> a;
   gemm_operand<TB> b;
   gemm_target<TC> c;

@@ -6,7 +6,9 @@
 // slowly, as they do not begin at multiples of 128 bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/machine.hpp>
@@ -16,6 +18,7 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
 
@@ -33,22 +36,48 @@ PMPP_HOST_DEVICE bool is_read_by_words(const gemm_operand<T>& x, bool along_k, s
          (batch == 1 || x.batch_stride % items == 0);
 }
 
-/// A block copies tiles of 32 lines x 128 elements: 16 of a thread are on their way at a time.
+/// An operand as kernels that copy it see it: lines, along k or along m or n, in tiles of 32 lines x 128 items. An item is one element,
+/// or several that are copied at once.
+template <class Item>
+struct operand_in_lines {
+  static constexpr int lines_of_tile = simt::warp_size, items_of_tile = 128;
+
+  const Item* from;
+  std::int64_t lines, length, pitch;  ///< of a matrix; of a line: items, in the copy from one to the next
+  std::int64_t line_stride, item_stride, batch_stride;  ///< of `from`
+  std::int64_t tiles_down, tiles_along, tiles = 0;      ///< of a matrix; of all
+  bool across;                                          ///< neighbours read neighbouring lines, else items of a line
+
+  operand_in_lines() = default;
+  template <class T>
+  operand_in_lines(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, std::int64_t pitch_) {
+    constexpr std::int64_t elements = sizeof(Item) / sizeof(T);
+    from = reinterpret_cast<const Item*>(x.data);
+    lines = along_k ? x.extent : k;
+    length = (along_k ? k : x.extent) / elements;
+    pitch = pitch_ / elements;
+    line_stride = (along_k ? x.stride : x.k_stride) / elements;
+    item_stride = along_k ? x.k_stride : x.stride;
+    batch_stride = x.batch_stride / elements;
+    tiles_down = ceil_div(lines, std::int64_t(lines_of_tile));
+    tiles_along = ceil_div(pitch, std::int64_t(items_of_tile));
+    tiles = tiles_down * tiles_along * (x.batch_stride == 0 ? 1 : batch);
+    across = line_stride == 1 && item_stride != 1;
+  }
+};
+
+/// Copies one operand, or two. 16 items of a thread are on their way at a time.
 template <class T>
 struct repack_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = 256, min_blocks = 4, lines = simt::warp_size, items = 128, warps = threads / lines;
+  static constexpr int threads = 256, min_blocks = 4, lines = operand_in_lines<T>::lines_of_tile,
+                       items = operand_in_lines<T>::items_of_tile, warps = threads / lines;
   struct shared {
     T tile[items][lines + 1];
   };
 
-  struct operand {
-    const T* from;
+  struct operand : operand_in_lines<T> {
     T* to;
-    std::int64_t lines, length, pitch;                    ///< of a matrix; of a line: elements, from one to the next
-    std::int64_t line_stride, item_stride, batch_stride;  ///< of `from`
-    std::int64_t tiles_down, tiles_along, tiles;          ///< of a matrix; of all
-    bool across;  ///< neighbours read neighbouring lines, else elements of a line
   };
   struct arguments {
     operand first, second;  ///< the second may have no tiles
@@ -124,27 +153,10 @@ double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, 
 template <class Item, class T>
 typename repack_kernel<Item>::operand describe_copy(gemm_operand<T>& x, bool along_k, std::int64_t k,
                                                     std::int64_t batch, void* to) {
-  using kernel = repack_kernel<Item>;
-  constexpr std::int64_t items = sizeof(Item) / sizeof(T);
-  const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent;
-  const std::int64_t pitch = repacked_pitch<T>(length), matrices = x.batch_stride == 0 ? 1 : batch;
-  const std::int64_t line_stride = along_k ? x.stride : x.k_stride, item_stride = along_k ? x.k_stride : x.stride;
-  const std::int64_t down = ceil_div(lines, std::int64_t(kernel::lines)),
-                     along = ceil_div(pitch / items, std::int64_t(kernel::items));
-  const typename kernel::operand y{reinterpret_cast<const Item*>(x.data),
-                                   static_cast<Item*>(to),
-                                   lines,
-                                   length / items,
-                                   pitch / items,
-                                   line_stride / items,
-                                   item_stride,
-                                   x.batch_stride / items,
-                                   down,
-                                   along,
-                                   down * along * matrices,
-                                   line_stride == 1 && item_stride != 1};
+  const std::int64_t pitch = repacked_pitch<T>(along_k ? k : x.extent);
+  const typename repack_kernel<Item>::operand y{{x, along_k, k, batch, pitch}, static_cast<Item*>(to)};
   x = gemm_operand<T>(static_cast<const T*>(to), x.extent, along_k ? pitch : 1, along_k ? 1 : pitch,
-                      x.batch_stride == 0 ? 0 : lines * pitch);
+                      x.batch_stride == 0 ? 0 : y.lines * pitch);
   return y;
 }
 
@@ -172,6 +184,34 @@ void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, st
   if constexpr (sizeof(T) < 4)
     if (by(4)) return copy(std::uint32_t{});
   copy(T{});
+}
+
+/// Whether an operand is copied first, and whether lines of the copy run along k.
+struct copy_wish {
+  bool is_made, along_k = false;
+};
+
+/// Multiplies copies of A and B, of which those are made that are asked for: f(problem), whose result it returns.
+template <class P, class Problem, class F>
+auto multiply_copies(const P& where, Problem x, copy_wish of_a, copy_wish of_b, F f) {
+  const auto bytes = [&](const auto& y, copy_wish of) {
+    return of.is_made ? checked_bytes(repacked_bytes(y, of.along_k, x.k, x.batch), 1, "gemm") : 0;
+  };
+  const std::size_t a_bytes = bytes(x.a, of_a), b_bytes = bytes(x.b, of_b);
+  scratch memory(where, scratch_bytes({a_bytes, b_bytes}), 0);
+  void* const to_a = memory.template take<std::byte>(a_bytes);
+  void* const to_b = memory.template take<std::byte>(b_bytes);
+  using T = typename Problem::type_a;
+  if constexpr (sizeof(T) >= 4 && std::is_same_v<T, typename Problem::type_b>)
+    if (a_bytes > 0 && b_bytes > 0) {
+      const auto first = describe_copy<T>(x.a, of_a.along_k, x.k, x.batch, to_a),
+                 second = describe_copy<T>(x.b, of_b.along_k, x.k, x.batch, to_b);
+      launch_copies(where, repack_kernel<T>{}, first, second);
+      return f(x);
+    }
+  if (a_bytes > 0) repack(where, x.a, of_a.along_k, x.k, x.batch, to_a);
+  if (b_bytes > 0) repack(where, x.b, of_b.along_k, x.k, x.batch, to_b);
+  return f(x);
 }
 
 }  // namespace detail

@@ -16,7 +16,7 @@
 
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
-#include <pmpp/gemm/epilogue.hpp>
+#include <pmpp/gemm/problem.hpp>
 #include <pmpp/simt/tensor_copy.hpp>
 #include <pmpp/simt/wgmma.hpp>
 

@@ -27,7 +27,6 @@
 
 #if PMPP_CUDA && defined(__CUDACC__)
 
-#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 

@@ -20,7 +20,6 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/remembered.hpp>
 #include <pmpp/gemm/repack.hpp>
-#include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/gemm/warp_specialised.hpp>
 #include <pmpp/launch.hpp>
@@ -317,16 +316,12 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       a_ready = a_ready && !best.copies_a;
       b_ready = b_ready && !best.copies_b;
     }
-    const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(x.a, a_along_k, x.k, x.batch),
-                       b_bytes = b_ready ? 0 : repacked_bytes(x.b, b_along_k, x.k, x.batch);
-    scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
-    if (a_bytes > 0) repack(where, x.a, a_along_k, x.k, x.batch, memory.template take<std::byte>(a_bytes));
-    if (b_bytes > 0) repack(where, x.b, b_along_k, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-    if constexpr (is_double) {
-      return gemm_of_doubles(where, x, a_along_k, b_along_k);
-    } else {
-      return gemm_as_planned(where, x, a_along_k, b_along_k, plan);
-    }
+    return multiply_copies(where, x, {!a_ready, a_along_k}, {!b_ready, b_along_k}, [&](const auto& y) {
+      if constexpr (is_double)
+        return gemm_of_doubles(where, y, a_along_k, b_along_k);
+      else
+        return gemm_as_planned(where, y, a_along_k, b_along_k, plan);
+    });
   }
   return false;
 }

@@ -16,7 +16,6 @@
 #include <cstdint>
 
 #include <pmpp/core/packed.hpp>
-#include <pmpp/gemm/epilogue.hpp>
 #include <pmpp/simt/mma.hpp>
 #include <pmpp/simt/wgmma.hpp>
 

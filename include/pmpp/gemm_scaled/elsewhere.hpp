@@ -108,16 +108,6 @@ struct finish_scaled {
   }
 };
 
-/// Multiplies on tensor cores, in tiles of `Tile`.
-template <mma_tile Tile, class P, class Problem>
-void gemm_of_widened(const P& where, const Problem& x, const gemm_plan& plan) {
-  const std::int64_t row_length = round_up(x.c.cols, std::int64_t(4));
-  with_room<float>("gemm_scaled", where, plan.splits > 1 ? plan.splits * x.c.rows * row_length : 0, [&](float* parts) {
-    launch_mma<simt::mma_type::bfloat16, Tile, true, true>(where, x, plan, parts, row_length);
-    if (plan.splits > 1) combine_splits(where, x, parts, row_length, plan.splits);
-  });
-}
-
 template <class P, class A, class B, class TC, class S, class Epilogue>
 void gemm_scaled_elsewhere(const P& where, const gemm_problem<A, B, TC, S, Epilogue>& x, operand_scales of_a,
                            operand_scales of_b) {
@@ -143,9 +133,9 @@ void gemm_scaled_elsewhere(const P& where, const gemm_problem<A, B, TC, S, Epilo
             };
             const gemm_plan of_large = plan.template operator()<large>(), of_small = plan.template operator()<small>();
             if (of_large.clocks < of_small.clocks)
-              gemm_of_widened<large>(where, y, of_large);
+              launch_mma<simt::mma_type::bfloat16, large, true, true>(where, y, of_large);
             else
-              gemm_of_widened<small>(where, y, of_small);
+              launch_mma<simt::mma_type::bfloat16, small, true, true>(where, y, of_small);
           });
       } else {
         multiply_widened<float>(where, x.a, of_a, x.b, of_b, x.k, sums, [&](const auto& y) {

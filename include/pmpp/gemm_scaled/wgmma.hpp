@@ -298,7 +298,7 @@ bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, T
   if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most ||
       !wgmma_available<simt::wgmma_probe>(launch_device()))
     return false;
-  auto y = as_factors(x);
+  const auto y = as_factors(x);
   const machine& on = machine_of(where);
   const auto plan = [&](int tile, int tiles) {
     return plan_wgmma(tiles, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(scale_block)), x.batch, on, {}, tile);
@@ -308,14 +308,11 @@ bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, T
   if (const wgmma_plan narrow = plan(3, 1); narrow.clocks < best.clocks) best = narrow;
   const bool a_ready = is_read_by_words(y.a, true, x.batch), b_ready = is_read_by_words(y.b, true, x.batch);
   if (a_ready && b_ready && gemm_scaled_by_warps(where, x, of_a, of_b, best.clocks)) return true;
-  const std::int64_t a_bytes = a_ready ? 0 : repacked_bytes(y.a, true, x.k, x.batch),
-                     b_bytes = b_ready ? 0 : repacked_bytes(y.b, true, x.k, x.batch);
-  scratch memory(where, scratch_bytes({checked_bytes(a_bytes, 1, "gemm"), checked_bytes(b_bytes, 1, "gemm")}), 0);
-  if (a_bytes > 0) repack(where, y.a, true, x.k, x.batch, memory.template take<std::byte>(a_bytes));
-  if (b_bytes > 0) repack(where, y.b, true, x.k, x.batch, memory.template take<std::byte>(b_bytes));
-  if (best.tile == 0) return gemm_scaled_by_tile<Fast, 0>(where, y, best, of_a, of_b);
-  return best.tile == 1 ? gemm_scaled_by_tile<Fast, 1>(where, y, best, of_a, of_b)
-                        : gemm_scaled_by_tile<Fast, 2>(where, y, best, of_a, of_b);
+  return multiply_copies(where, y, {!a_ready, true}, {!b_ready, true}, [&](const auto& z) {
+    if (best.tile == 0) return gemm_scaled_by_tile<Fast, 0>(where, z, best, of_a, of_b);
+    return best.tile == 1 ? gemm_scaled_by_tile<Fast, 1>(where, z, best, of_a, of_b)
+                          : gemm_scaled_by_tile<Fast, 2>(where, z, best, of_a, of_b);
+  });
 }
 
 }  // namespace detail

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of sums: elements of C, made of neighbouring sums and written in one access where C allows it; or partial sums,
-// which a reduction makes elements of later (gemm/schedule.hpp). Those of tiles of ordinary units pass through shared memory.
+// How sums of a tile on ordinary units (gemm/math_fma.hpp) get to C, or to scratch memory: by way of shared memory, from the threads
+// that have them, each some rows and columns of the tile, to threads that own neighbouring columns of a row.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +15,6 @@
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND::detail {
-
-/// Whether results depend on where in C they are.
-template <class Epilogue, class S>
-inline constexpr bool epilogue_uses_index = requires(Epilogue f, S v) {
-  f(v, std::int64_t{}, std::int64_t{});
-};
-
-/// Makes elements of C of N sums, from (row, col) on along the row. `matrix`: C of the batch. In words: C may be written N
-/// elements at a time from there on. `old`: what C holds, if the result needs it.
-template <int N, class TC, class A, class Result>
-PMPP_HOST_DEVICE void write_items(const gemm_target<TC>& c, const Result& result, bool in_words, TC* matrix,
-                                  std::int64_t row, std::int64_t col, const A* sum, const TC* old) {
-  TC* const to = matrix + row * c.row_stride + col * c.col_stride;
-  if (in_words && col + N <= c.cols) {
-    packed<TC, N> y{};
-    for (int e = 0; e < N; ++e) y.item[e] = result(sum[e], old + e, row, col + e);
-    *reinterpret_cast<packed<TC, N>*>(to) = y;
-  } else {
-    for (int e = 0; e < N; ++e)
-      if (col + e < c.cols) to[e * c.col_stride] = result(sum[e], old + e, row, col + e);
-  }
-}
 
 /// Calls f(row, col, word) for the words of sums of a thread, counted from its first. Each sum is multiplied by `one`, which is
 /// 1: sums that are written as they are would be kept in the registers of the words in which they are written, in which three
