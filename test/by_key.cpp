@@ -278,6 +278,10 @@ TEST_ALL_PLACES("by_key: bad input throws and touches nothing") {
                        doctest::Contains("out has room for 2 elements, needs 3"), std::length_error);
   CHECK_THROWS_WITH_AS(pmpp::exclusive_scan_by_key(policy, x, y, x), doctest::Contains("out overlaps an input"),
                        std::invalid_argument);
+  CHECK_THROWS_WITH_AS((void)pmpp::unique_by_key(policy, x, two.data(), x, two),
+                       doctest::Contains("keys_out overlaps an input"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS((void)pmpp::unique_by_key(policy, x, y, two, y),
+                       doctest::Contains("values_out overlaps an input"), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::segmented_exclusive_scan(policy, y, x, x), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::segmented_min_element(policy, x, y, std::span(two.data(), 1)), std::length_error);
   pmpp::synchronize(policy);

@@ -169,9 +169,9 @@ struct write_key_and_value {
     values[i] = static_cast<value_of<B>>(x.second);
   }
 };
-/// An output of pairs that goes to two.
-template <class T, class KeysOut, class ValuesOut>
-auto two_outputs(const char* function, KeysOut& keys_out, ValuesOut& values_out) {
+/// An output of pairs that goes to two, apart from the input.
+template <class In, class KeysOut, class ValuesOut>
+auto two_outputs(const char* function, const input<In>& in, KeysOut& keys_out, ValuesOut& values_out) {
   const auto k = detail::unwrap(detail::begin_of(keys_out));
   const auto v = detail::unwrap(detail::begin_of(values_out));
   using key_iterator = std::remove_const_t<decltype(k)>;
@@ -180,7 +180,9 @@ auto two_outputs(const char* function, KeysOut& keys_out, ValuesOut& values_out)
   require_writable<value_iterator>();
   detail::require_not_null(function, "keys_out", k, 1);
   detail::require_not_null(function, "values_out", v, 1);
-  return tabulate_output<T>(write_key_and_value<key_iterator, value_iterator>{k, v});
+  detail::check_apart(function, "keys_out", k, 1, in);
+  detail::check_apart(function, "values_out", v, 1, in);
+  return tabulate_output<value_of<In>>(write_key_and_value<key_iterator, value_iterator>{k, v});
 }
 
 struct index_or_none {
@@ -259,15 +261,14 @@ auto exclusive_scan_by_key(const P& where, Keys&& keys, Values&& values, O&& out
 ///                              checked, and nothing after them is touched.
 /// \return the iterators past the last elements written, as a pair.
 /// Waits for the policy's stream; unique_by_key_into leaves the number of runs in *count_out and does not.
-/// \throws as unique_copy. Example: test/by_key.cpp, unique_by_key.
+/// \throws as unique_copy; std::invalid_argument for an output that begins within an input. Example: test/by_key.cpp, unique_by_key.
 template <execution_policy P, range_for<P> Keys, output_for<P> Values, output_for<P> KeysOut, output_for<P> ValuesOut,
           class Eq = equal_to>
 auto unique_by_key(const P& where, Keys&& keys, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out,
                    Eq eq = {}) {
   const char* const function = "unique_by_key";
   const auto in = detail::keys_and_values(function, keys, values);
-  using T = value_of<std::remove_const_t<decltype(in.first)>>;
-  const auto to = detail::two_outputs<T>(function, keys_out, values_out);
+  const auto to = detail::two_outputs(function, in, keys_out, values_out);
   const std::int64_t kept = detail::select_and_wait<tuned<select_tuning>>(function, where, in, to, detail::nowhere{},
                                                                           detail::keep_first_key<Eq>{eq})
                                 .kept;
@@ -281,8 +282,7 @@ void unique_by_key_into(const P& where, Keys&& keys, Values&& values, KeysOut&& 
                         C&& count_out, Eq eq = {}) {
   const char* const function = "unique_by_key_into";
   const auto in = detail::keys_and_values(function, keys, values);
-  using T = value_of<std::remove_const_t<decltype(in.first)>>;
-  const auto to = detail::two_outputs<T>(function, keys_out, values_out);
+  const auto to = detail::two_outputs(function, in, keys_out, values_out);
   detail::select_and_store<tuned<select_tuning>>(function, where, in, to, detail::nowhere{}, count_out,
                                                  detail::keep_first_key<Eq>{eq});
 }

@@ -236,8 +236,8 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
         clocks += on.clocks_of(1.5e-6) + 2.6 / on.memory_rate() *
                                              double((copies_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0) +
                                                     (copies_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0));
-      return gemm_way{clocks, [&where, &x, &on, copies_a, copies_b] {
-                        multiply_copies(where, x, {copies_a}, {copies_b}, [&](const auto& y) {
+      return gemm_way{clocks, [&where, &x, &on, of_a = copy_wish{copies_a}, of_b = copy_wish{copies_b}] {
+                        multiply_copies(where, x, of_a, of_b, [&](const auto& y) {
                           if (gemm_by_bulk<Tile>(where, y)) return;
                           const auto cost = gemm_cost_of<Tuning.small, A>(on);  // longer than TMA can describe
                           gemm_by_tiles<Tuning.small, A>(where, y,
