@@ -163,19 +163,23 @@ PMPP_HOST_DEVICE void store_patch(const gemm_target<TC>& c, const Result& result
     each([&](int i, int j) { *place(i, j) = y[i].item[j]; });
 }
 
-/// A: the type of sums.
-template <class Problem, class A>
+template <class TA, class TB, class TC, class A, class S, class Epilogue>
 struct gemm_patch_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 128, min_blocks = sizeof(A) <= 4 ? 5 : 4;
   static constexpr int side = patch_side<A>, depth = patch_depth<A>, items = side * side;
 
-  struct arguments : Problem {
+  struct arguments {
+    gemm_operand<TA> a;
+    gemm_operand<TB> b;
+    gemm_target<TC> c;
+    std::int64_t k;
     unsigned units;  ///< patches of all products
     patch_order of_a, of_b;
     bool along_m;  ///< neighbouring lanes have neighbouring patches along m, else along n
     int sharing;   ///< binary logarithm of the lanes of a patch
     bool c_in_words;
+    gemm_result<S, Epilogue> result;
   };
 
   template <class Block>
@@ -192,8 +196,8 @@ struct gemm_patch_kernel {
                       cols = x.of_b.lines(x.along_m ? of_far : of_near, side, x.c.cols);
     std::int64_t k = share * depth;
     const std::int64_t step = std::int64_t(depth) << x.sharing;
-    patch_operand<typename Problem::type_a, A, side, depth> a(x.a, x.of_a.way, rows, product, k);
-    patch_operand<typename Problem::type_b, A, side, depth> b(x.b, x.of_b.way, cols, product, k);
+    patch_operand<TA, A, side, depth> a(x.a, x.of_a.way, rows, product, k);
+    patch_operand<TB, A, side, depth> b(x.b, x.of_b.way, cols, product, k);
     A sum[items] = {};
     const auto add = [&](auto whole) {
       A of_a[side][depth], of_b[side][depth];
@@ -320,16 +324,16 @@ bool is_for_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 }
 
 /// Enqueues products, or runs them in the emulator.
-template <class A, class P, class Problem>
-void gemm_by_patches(const P& where, const Problem& x, const patch_plan& plan) {
-  using kernel = gemm_patch_kernel<Problem, A>;
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_by_patches(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const patch_plan& plan) {
+  using kernel = gemm_patch_kernel<TA, TB, TC, A, S, Epilogue>;
   const bool in_words = x.c.is_written_by(kernel::side);
   const patch_order of_a = patch_order_of<A>(x.a, x.k, x.batch, false),
                     of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
   const std::int64_t units = x.batch * of_a.patches * of_b.patches;
   pmpp::launch(where, ceil_div(units << plan.sharing, std::int64_t(kernel::threads)), kernel{},
-               typename kernel::arguments{x, static_cast<unsigned>(units), of_a, of_b, plan.along_m, plan.sharing,
-                                          in_words && of_b.adjacent});
+               typename kernel::arguments{x.a, x.b, x.c, x.k, static_cast<unsigned>(units), of_a, of_b, plan.along_m,
+                                          plan.sharing, in_words && of_b.adjacent, x.result});
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail
