@@ -163,11 +163,10 @@ template <class Groups, class TA, class TB, class TC, class A, class S, class Ep
 struct gemm_grouped_kernel {
   using epilogue = grouped_epilogue<Epilogue>;
   using problem = grouped_problem<TA, TB, TC>;
-  using product = gemm_problem<TA, TB, TC, S, epilogue>;
-  using by_units = gemm_kernel<product, A, Tile, k_tile_copy::mixed, k_tile_copy::mixed>;
+  using by_units = gemm_kernel<TA, TB, TC, A, S, epilogue, Tile, k_tile_copy::mixed, k_tile_copy::mixed>;
   static constexpr bool tensor_cores = MmaTile.m > 0 && is_two_byte_float<TA>&& std::is_same_v<TA, TB>;
   template <bool AlongKB>
-  using by_mma = mma_kernel<mma_type_of<TA>, product, MmaTile, true, AlongKB>;
+  using by_mma = mma_kernel<mma_type_of<TA>, TA, TC, S, epilogue, MmaTile, true, AlongKB>;
 
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   static constexpr std::int64_t m = Tile.m, n = Tile.n;
@@ -246,22 +245,23 @@ private:
   PMPP_HOST_DEVICE static void multiply(Block& block, shared& memory, const arguments& x, const position& at,
                                         const problem& y) {
     const std::int64_t tiles_m = ceil_div(y.c.rows, m), tiles_n = ceil_div(y.c.cols, n);
-    const product z{y.a, y.b, y.c, y.k, 1, {x.alpha, x.beta, {x.f, y.row, at.group}, false}};
+    const gemm_result<S, epilogue> result{x.alpha, x.beta, {x.f, y.row, at.group}, false};
     const std::int64_t first = at.tile - block.index();
     if constexpr (tensor_cores) {
       const auto by = [&]<bool AlongKB>(std::bool_constant<AlongKB>) {
         by_mma<AlongKB>{}(block, reinterpret_cast<typename by_mma<AlongKB>::shared&>(memory.bytes),
-                          typename by_mma<AlongKB>::arguments{z, tiles_m, tiles_n, 1, y.k, nullptr, 0, first, true,
-                                                              true, y.c.is_written_by(2)});
+                          typename by_mma<AlongKB>::arguments{y.a, y.b, y.c, y.k, tiles_m, tiles_n, 1, y.k, nullptr, 0,
+                                                              first, result, true, true, y.c.is_written_by(2)});
       };
       if (is_read_by_words(y.a, true, 1)) {
         if (is_read_by_words(y.b, false, 1)) return by(std::false_type{});
         if (is_read_by_words(y.b, true, 1)) return by(std::true_type{});
       }
     }
+    const std::int64_t tiles = tiles_m * tiles_n;
     by_units{}(block, reinterpret_cast<typename by_units::shared&>(memory.bytes),
-               typename by_units::arguments{z, tiles_m, tiles_n, tiles_m * tiles_n, 1, y.k, nullptr, first,
-                                            y.c.is_made_of(by_units::word), A(1)});
+               typename by_units::arguments{y.a, y.b, y.c, y.k, 1, tiles_m, tiles_n, tiles, 1, y.k, nullptr, first,
+                                            result, y.c.is_made_of(by_units::word), A(1)});
   }
 };
 

@@ -47,16 +47,16 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// What a launch of gemm_bulk_kernel gets. `whole` tiles are worked out by one block each; `partials`: a tile for each of the blocks
 /// that share the others.
-template <class Problem>
-struct gemm_bulk_arguments : gemm_arguments<Problem, float> {
+template <class TC, class S, class Epilogue>
+struct gemm_bulk_arguments : gemm_arguments<float, float, TC, float, S, Epilogue> {
   simt::tile_map a_map, b_map;
   block_shares<int> shares;      ///< of the tiles that are not whole
   unsigned* arrivals = nullptr;  ///< of sums of each of them, then of blocks that share them: zero
 };
 
-template <class Problem, gemm_tile Tile>
+template <class TC, class S, class Epilogue, gemm_tile Tile>
 struct gemm_bulk_kernel {
-  using arguments = gemm_bulk_arguments<Problem>;
+  using arguments = gemm_bulk_arguments<TC, S, Epilogue>;
   using math = fma_math<float, Tile>;
   using operands = typename math::operands;
   using thread_coord = typename math::thread_coord;
@@ -249,7 +249,7 @@ private:
         rows.each_part(
             own, sum, x.one, [] { simt::warpgroup_sync(0); },
             [&] {
-              auto* const c = x.c.data + place.batch * x.c.batch_stride;
+              TC* const c = x.c.data + place.batch * x.c.batch_stride;
               x.c_in_words ? rows.template write<word>(x, place, c) : rows.template write<1>(x, place, c);
             });
       }
@@ -291,9 +291,9 @@ double clocks_of_bulk(const Problem& x, const machine& on) {
 }
 
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.
-template <gemm_tile Tile, class P, class Problem>
-bool gemm_by_bulk(const P& where, const Problem& x) {
-  using kernel = gemm_bulk_kernel<Problem, Tile>;
+template <gemm_tile Tile, class P, class TC, class S, class Epilogue>
+bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilogue>& x) {
+  using kernel = gemm_bulk_kernel<TC, S, Epilogue, Tile>;
   constexpr std::int64_t most = std::int64_t(1) << 30;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
@@ -301,7 +301,8 @@ bool gemm_by_bulk(const P& where, const Problem& x) {
   const std::int64_t blocks = std::int64_t(machine_of(where).multiprocessors) * Tile.blocks;  // that run at a time
   const std::int64_t rest = tiles % blocks, whole = tiles - rest;
   if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;
-  typename kernel::arguments y{{x, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.c.is_made_of(kernel::word), 1},
+  typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.result,
+                                x.c.is_made_of(kernel::word), 1},
                                {},
                                {},
                                {static_cast<int>(rest), static_cast<int>(k_tiles), static_cast<int>(blocks)}};

@@ -140,12 +140,8 @@ constexpr const direct_cost& direct_cost_of(int tile) {
     return direct_costs[tile];
 }
 
-/// A: the type of sums.
-template <class Problem, class A, direct_tile Tile>
+template <class TA, class TB, class TC, class A, class S, class Epilogue, direct_tile Tile>
 struct gemm_direct_kernel {
-  using TA = typename Problem::type_a;
-  using TB = typename Problem::type_b;
-  using TC = typename Problem::type_c;
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks_of(sizeof(A));
   static constexpr int rows = Tile.m(), cols = Tile.n(), depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k,
@@ -188,11 +184,15 @@ struct gemm_direct_kernel {
     PMPP_HOST_DEVICE A* sums() { return reinterpret_cast<A*>(memory); }
   };
 
-  struct arguments : Problem {
-    std::int64_t tiles_m, tiles_n, splits, split_k;
+  struct arguments {
+    gemm_operand<TA> a;
+    gemm_operand<TB> b;
+    gemm_target<TC> c;
+    std::int64_t k, batch, tiles_m, tiles_n, splits, split_k;
     A* partials;         ///< of each split of each tile
     unsigned* arrivals;  ///< at each tile: zero
     std::int64_t first_block;
+    gemm_result<S, Epilogue> result;
     bool in_words = false;  ///< A and B are copied in words of 16 bytes
     A one = A(1);           ///< see each_word_of_sums (gemm/sums_by_rows.hpp)
   };
@@ -498,7 +498,7 @@ private:
   PMPP_HOST_DEVICE static void write(const arguments& x, std::int64_t batch, std::int64_t row, std::int64_t col,
                                      const A (&sum)[own_items]) {
     TC* const c = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
-    const bool reads = x.result.reads();
+    const bool reads = x.result.beta != S{};
     constexpr int at_once = max(1, min(own_rows, 16 / Tile.lane_n));  // rows of which C is on its way
     const auto rows_there = static_cast<int>(min<std::int64_t>(x.c.rows - row, own_rows)),
                cols_there = static_cast<int>(min<std::int64_t>(x.c.cols - col, cols));
@@ -637,19 +637,30 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
 }
 
 /// Enqueues a product, or runs it in the emulator, cut up as planned.
-template <direct_tile Tile, class A, class P, class Problem>
-void gemm_directly(const P& where, const Problem& x, const direct_plan& plan) {
-  using kernel = gemm_direct_kernel<Problem, A, Tile>;
+template <direct_tile Tile, class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const direct_plan& plan) {
+  using kernel = gemm_direct_kernel<TA, TB, TC, A, S, Epilogue, Tile>;
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m())),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n())), tiles = tiles_m * tiles_n * x.batch;
   const std::int64_t blocks = tiles * plan.splits;
   const bool splits = plan.splits > 1;
   scratch memory(where, splits ? checked_bytes(blocks * (Tile.m() * Tile.n()), sizeof(A), "gemm") : 0,
                  splits ? checked_bytes(tiles, sizeof(unsigned), "gemm") : 0);
-  launch_all(where, blocks, kernel{},
-             typename kernel::arguments{x, tiles_m, tiles_n, plan.splits, splits ? plan.split_k : x.k,
-                                        static_cast<A*>(memory.data()), memory.state(), 0,
-                                        kernel::wide > 1 && reads_words(x)});
+  const typename kernel::arguments y{x.a,
+                                     x.b,
+                                     x.c,
+                                     x.k,
+                                     x.batch,
+                                     tiles_m,
+                                     tiles_n,
+                                     plan.splits,
+                                     splits ? plan.split_k : x.k,
+                                     static_cast<A*>(memory.data()),
+                                     memory.state(),
+                                     0,
+                                     x.result,
+                                     kernel::wide > 1 && reads_words(x)};
+  launch_all(where, blocks, kernel{}, y);
 }
 
 /// The same by the tile of the plan.

@@ -74,11 +74,9 @@ constexpr mma_tile small_tf32_tile(const mma_tile& t) {
   return {.m = t.m / 2, .n = t.n, .warp_m = t.warp_m / 2, .warp_n = t.warp_n, .stages = 4, .blocks = 4};
 }
 
-/// AlongK: an operand's k-tile consists of words along k.
-template <simt::mma_type Type, class Problem, mma_tile Tile, bool AlongKA, bool AlongKB>
+/// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k.
+template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
-  using T = typename Problem::type_a;  ///< and of B
-  using TC = typename Problem::type_c;
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
   using mma = simt::mma<Type>;
@@ -110,12 +108,16 @@ struct mma_kernel {
   };
   static_assert(sizeof(shared) == Tile.shared_bytes());
 
-  struct arguments : Problem {
+  struct arguments {
+    gemm_operand<T> a, b;
+    gemm_target<TC> c;
+    std::int64_t k;
     std::int64_t tiles_m, tiles_n;
     std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of the depth of a k-tile
     sum_type* partials;            ///< of all splits: for each a rows x partial_row matrix
     std::int64_t partial_row;
-    std::int64_t first_block;                 ///< of this launch, among those of all launches of the call
+    std::int64_t first_block;  ///< of this launch, among those of all launches of the call
+    gemm_result<S, Epilogue> result;
     bool a_in_words, b_in_words, c_in_words;  ///< words of A and B may be read, pairs of C written
     originals of_parts{};
   };
@@ -440,18 +442,19 @@ constexpr gemm_cost mma_cost_of(const machine& on) {
 }
 
 /// Enqueues a product on tensor cores, cut up as planned.
-template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class Problem,
-          class Originals = no_originals>
-void launch_mma(const P& where, const Problem& x, const gemm_plan& plan, const Originals& originals = {}) {
-  using kernel = mma_kernel<Type, Problem, Tile, AlongKA, AlongKB>;
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class T, class TC, class S,
+          class Epilogue, class Originals = no_originals>
+void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
+                const Originals& originals = {}) {
+  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
   using sum = typename kernel::sum_type;
   const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum)));
   const std::int64_t partials = plan.splits > 1 ? x.batch * plan.splits * x.c.rows * row_length : 0;
   scratch memory(where, checked_bytes(partials, sizeof(sum), "gemm"), 0);
   auto* const sums = static_cast<sum*>(memory.data());
   launch_all(where, plan.tiles_m * plan.tiles_n * plan.splits * x.batch, kernel{},
-             typename kernel::arguments{x, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums, row_length, 0,
-                                        is_read_by_words(x.a, AlongKA, x.batch),
+             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
+                                        row_length, 0, x.result, is_read_by_words(x.a, AlongKA, x.batch),
                                         is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
   if (plan.splits > 1) detail::combine_splits(where, x, sums, row_length, plan.splits, originals);
 }
@@ -471,12 +474,12 @@ bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int6
 }
 
 /// The same, for any operands: one that cannot be read by words is copied first.
-template <simt::mma_type Type, mma_tile Tile, class P, class Problem>
-void gemm_by_mma(const P& where, const Problem& x, const gemm_plan& plan) {
+template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
+void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
   const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
   const copy_wish of_a{mma_copies_first(x.a, x.c.cols, x.batch), a}, of_b{mma_copies_first(x.b, x.c.rows, x.batch), b};
   multiply_copies(where, x, of_a, of_b, [&](const auto& y) {
-    if constexpr (sizeof(typename Problem::type_a) == 1)
+    if constexpr (sizeof(T) == 1)
       launch_mma<Type, Tile, true, true>(where, y, plan);
     else if (a)
       b ? launch_mma<Type, Tile, true, true>(where, y, plan) : launch_mma<Type, Tile, true, false>(where, y, plan);

@@ -38,8 +38,8 @@
 namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// Elsewhere: it is for machines alone that have no TMA, or programs that do not use it; code for sm_90a is empty.
-/// A: the type of sums, and of elements in shared memory.
-template <class Problem, class A, gemm_tile Tile, k_tile_copy CopyA, k_tile_copy CopyB, bool Elsewhere = false>
+template <class TA, class TB, class TC, class A, class S, class Epilogue, gemm_tile Tile, k_tile_copy CopyA,
+          k_tile_copy CopyB, bool Elsewhere = false>
 struct gemm_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
@@ -50,8 +50,8 @@ struct gemm_kernel {
   static_assert(Tile.k % 8 == 0 && slice_k % Tile.unrolled_k == 0 && Tile.k % Tile.slices == 0 &&
                 Tile.unrolled_k % 2 == 0 && Tile.stages >= 3);
 
-  using iterator_a = tile_iterator<A, typename Problem::type_a, Tile.m, Tile.k, threads, CopyA>;
-  using iterator_b = tile_iterator<A, typename Problem::type_b, Tile.n, Tile.k, threads, CopyB>;
+  using iterator_a = tile_iterator<A, TA, Tile.m, Tile.k, threads, CopyA>;
+  using iterator_b = tile_iterator<A, TB, Tile.n, Tile.k, threads, CopyB>;
   static constexpr int row_a = iterator_a::row_length, row_b = iterator_b::row_length;
   struct shared {
     alignas(16) A a[Tile.stages * Tile.k * row_a];
@@ -59,7 +59,7 @@ struct gemm_kernel {
   };
   static_assert(sizeof(shared) == Tile.shared_bytes(sizeof(A)));
 
-  using arguments = gemm_arguments<Problem, A>;
+  using arguments = gemm_arguments<TA, TB, TC, A, S, Epilogue>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
@@ -82,7 +82,7 @@ private:
         at, sum, x.one, [&] { block.sync(); },
         [&] {
           if (at.split < 0) {
-            auto* const c = x.c.data + at.batch * x.c.batch_stride;
+            TC* const c = x.c.data + at.batch * x.c.batch_stride;
             x.c_in_words ? rows.template write<word>(x, at, c) : rows.template write<1>(x, at, c);
           } else if (x.whole > 0) {
             A* const tile = x.partials + (at.tile * x.splits + at.split) * (Tile.m * Tile.n);

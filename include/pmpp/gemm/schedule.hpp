@@ -69,21 +69,26 @@ struct block_shares {
   PMPP_HOST_DEVICE Index parts(Index tile) const { return block_of((tile + 1) * k_tiles - 1) - first_block(tile) + 1; }
 };
 
-/// What a launch of a kernel of tiles gets: a problem, and how it is cut up. A: the type of sums.
-template <class Problem, class A>
-struct gemm_arguments : Problem {
+/// What a launch of a kernel of tiles gets.
+template <class TA, class TB, class TC, class A, class S, class Epilogue>
+struct gemm_arguments {
   static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word of sums
 
+  gemm_operand<TA> a;
+  gemm_operand<TB> b;
+  gemm_target<TC> c;
+  std::int64_t k, batch;
   std::int64_t tiles_m, tiles_n;
   std::int64_t whole;            ///< tiles, of all batches, whose k is not split: the first
   std::int64_t splits, split_k;  ///< of the others' k; how long one is, a multiple of Tile.k
   A* partials;  ///< for each split a rows x round_up(cols, word) matrix; where tiles are whole, one tile after another
   std::int64_t first_block;  ///< of this launch, among those of all launches of the call
-  bool c_in_words;           ///< C is written in words, of which its rows are made
-  A one;                     ///< 1: see each_word_of_sums (gemm/sums_by_rows.hpp)
+  gemm_result<S, Epilogue> result;
+  bool c_in_words;  ///< C is written in words, of which its rows are made
+  A one;            ///< 1: see each_word_of_sums (gemm/sums_by_rows.hpp)
 
-  PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * this->batch - whole; }
-  PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(this->c.cols, std::int64_t(word)); }
+  PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * batch - whole; }
+  PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
 };
 
 /// A tile of C, number `tile` of those of all batches.
@@ -92,14 +97,13 @@ struct tile_coord {
   std::int64_t batch, row, col;  ///< of C, where the tile begins
   int others_rows, others_cols;  ///< the first of them, which other blocks write
 
-  template <class Problem, class A>
-  PMPP_HOST_DEVICE tile_coord(const gemm_arguments<Problem, A>& x, std::int64_t tile) {
+  template <class TA, class TB, class TC, class A, class S, class Epilogue>
+  PMPP_HOST_DEVICE tile_coord(const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x, std::int64_t tile) {
     const raster<8> at(tile, x.tiles_m, x.tiles_n);
     batch = at.matrix;
     const std::int64_t own_row = at.row * Tile.m, own_col = at.col * Tile.n;
     // The last tiles begin earlier, so that they lie inside C, where 16-byte words allow it: copies need no checks.
-    constexpr int a_items = max(1, int(16 / sizeof(typename Problem::type_a))),
-                  b_items = max(1, int(16 / sizeof(typename Problem::type_b)));
+    constexpr int a_items = max(1, int(16 / sizeof(TA))), b_items = max(1, int(16 / sizeof(TB)));
     const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != k_tile_copy::words || x.c.rows % a_items == 0);
     const bool moves_left = x.c.cols >= Tile.n && (x.b.copy != k_tile_copy::words || x.c.cols % b_items == 0) &&
                             (x.c.cols % x.word == 0 || (!x.c_in_words && (x.splits == 1 || x.whole > 0)));

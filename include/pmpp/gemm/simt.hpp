@@ -172,8 +172,9 @@ void launch_all(const P& where, std::int64_t blocks, const Kernel& kernel, Argum
 }
 
 /// Enqueues a product on a GPU or runs it in the emulator, cut up as planned. Elsewhere: see gemm_kernel.
-template <gemm_tile Tile, class A, bool Elsewhere = false, class P, class Problem>
-void gemm_by_tiles(const P& where, const Problem& x, const gemm_plan& plan) {
+template <gemm_tile Tile, class A, bool Elsewhere = false, class P, class TA, class TB, class TC, class S,
+          class Epilogue>
+void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const gemm_plan& plan) {
   constexpr std::int64_t word = 16 / sizeof(A);
   const std::int64_t tiles = plan.tiles_m * plan.tiles_n * x.batch, row_length = round_up(x.c.cols, word);
   const std::int64_t whole = plan.splits > 1 ? plan.whole : tiles, cut = (tiles - whole) * plan.splits;
@@ -183,9 +184,10 @@ void gemm_by_tiles(const P& where, const Problem& x, const gemm_plan& plan) {
   scratch memory(where, checked_bytes(partials, sizeof(A), "gemm"), 0);
   auto* sums = static_cast<A*>(memory.data());
   const auto run = [&]<k_tile_copy CopyA, k_tile_copy CopyB>() {
-    using kernel = gemm_kernel<Problem, A, Tile, CopyA, CopyB, Elsewhere>;
+    using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB, Elsewhere>;
     const typename kernel::arguments arguments{
-        x, plan.tiles_m, plan.tiles_n, whole, plan.splits, plan.split_k, sums, 0, x.c.is_made_of(word), A(1)};
+        x.a,         x.b,          x.c,  x.k, x.batch,  plan.tiles_m,         plan.tiles_n, whole,
+        plan.splits, plan.split_k, sums, 0,   x.result, x.c.is_made_of(word), A(1)};
     launch_all(where, whole + cut, kernel{}, arguments);
     using combine = gemm_combine_tiles_kernel<Tile>;
     if (whole > 0 && cut > 0) pmpp::launch(where, (tiles - whole) * combine::blocks_of_tile, combine{}, arguments);

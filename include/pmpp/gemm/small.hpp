@@ -29,8 +29,7 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// A: the type of sums.
-template <class Problem, class A>
+template <class TA, class TB, class TC, class A, class S, class Epilogue>
 struct gemm_small_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, warps = threads / simt::warp_size,
@@ -50,8 +49,16 @@ struct gemm_small_kernel {
     alignas(16) A memory[warps][part_a + depth * row_b];  ///< of A and B
   };
 
+  struct arguments {
+    gemm_operand<TA> a;
+    gemm_operand<TB> b;
+    gemm_target<TC> c;
+    std::int64_t k, batch;
+    gemm_result<S, Epilogue> result;
+  };
+
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const Problem& x) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     simt::previous_kernels_done();
     const std::int64_t product = block.index() * warps + block.warp();
     if (product >= x.batch) return;
@@ -61,8 +68,8 @@ struct gemm_small_kernel {
     A sum[rows] = {};
     for (std::int64_t k = 0; k < x.k; k += depth) {
       const int there = static_cast<int>(min(std::int64_t(depth), x.k - k));
-      const operand_part from_a(block, x.a, product, k, there, x.a.k_stride == 1);
-      const operand_part from_b(block, x.b, product, k, there, x.b.stride != 1);
+      const operand_part<TA> from_a(block, x.a, product, k, there, x.a.k_stride == 1);
+      const operand_part<TB> from_b(block, x.b, product, k, there, x.b.stride != 1);
       A next_a[rows], next_b[rows];
       from_a.load(next_a);
       from_b.load(next_b);
@@ -79,9 +86,9 @@ struct gemm_small_kernel {
         }
       }
     }
-    auto* const to = x.c.data + product * x.c.batch_stride + first_row * x.c.row_stride + col * x.c.col_stride;
+    TC* const to = x.c.data + product * x.c.batch_stride + first_row * x.c.row_stride + col * x.c.col_stride;
     for (int i = 0; i < rows; ++i) {
-      auto* const element = to + i * x.c.row_stride;
+      TC* const element = to + i * x.c.row_stride;
       if (first_row + i < x.c.rows && col < x.c.cols) *element = x.result(sum[i], element, first_row + i, col);
     }
   }
@@ -119,19 +126,20 @@ private:
 };
 
 /// Whether products nearly fill a warp each, and warps the machine, which has the shared memory.
-template <class A, class Problem>
-bool fits_warps(const Problem& x, const machine& on) {
-  using kernel = gemm_small_kernel<Problem, A>;
+template <class A, class TA, class TB, class TC, class S, class Epilogue>
+bool fits_warps(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  using kernel = gemm_small_kernel<TA, TB, TC, A, S, Epilogue>;
   // 10000 of 16 x 16 x 16 doubles: 19 us on an H200, by patches 32; 20000 of 8 x 8 x 8: 22, by patches 15.
   return min(x.c.rows, x.c.cols) > kernel::side / 2 && max(x.c.rows, x.c.cols) <= kernel::side &&
          x.batch >= std::int64_t(16) * on.multiprocessors && on.fits(sizeof(typename kernel::shared));
 }
 
 /// Enqueues products of at most 16 x 16 elements, or runs them in the emulator.
-template <class A, class P, class Problem>
-void gemm_by_warps(const P& where, const Problem& x) {
-  using kernel = gemm_small_kernel<Problem, A>;
-  launch(where, ceil_div(x.batch, std::int64_t(kernel::warps)), kernel{}, x);
+template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
+void gemm_by_warps(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+  using kernel = gemm_small_kernel<TA, TB, TC, A, S, Epilogue>;
+  launch(where, ceil_div(x.batch, std::int64_t(kernel::warps)), kernel{},
+         typename kernel::arguments{x.a, x.b, x.c, x.k, x.batch, x.result});
 }
 
 }  // namespace detail

@@ -53,9 +53,8 @@ struct gemm_strip {
 namespace detail {
 
 /// AlongK: columns of B lie in one piece; otherwise rows do.
-template <class Problem, gemm_strip Strip, bool AlongK>
+template <class TC, class A, class S, class Epilogue, gemm_strip Strip, bool AlongK>
 struct gemm_strip_kernel {
-  using A = typename Problem::type_a;
   static constexpr int threads = 256, min_blocks = 1, warps = threads / simt::warp_size;
   static constexpr int word = 16 / sizeof(A);  ///< elements of a 16-byte word
   static constexpr int rows = Strip.rows, cols = word * simt::warp_size, depth = Strip.k, share = depth / warps;
@@ -73,11 +72,14 @@ struct gemm_strip_kernel {
   };
   static_assert(sizeof(shared) <= Strip.shared_bytes(sizeof(A)));
 
-  struct arguments : Problem {
-    std::int64_t split_k;  ///< how long a split is, a multiple of Strip.k
+  struct arguments {
+    gemm_operand<A> a, b;
+    gemm_target<TC> c;
+    std::int64_t k, split_k;  ///< split_k: how long a split is, a multiple of Strip.k
     int strips, splits;
     A* partials;  ///< of all splits: as C, each without gaps, by columns if `down`
     bool down;    ///< a column of C lies in one piece: neighbours in it are written together
+    gemm_result<S, Epilogue> result;
   };
 
   template <class Block>
@@ -100,7 +102,7 @@ struct gemm_strip_kernel {
       if (i >= x.c.rows || col >= x.c.cols) continue;
       A total = memory.k_tiles[i * row_sum + j];
       for (int w = 1; w < warps; ++w) total += memory.k_tiles[w * sums + i * row_sum + j];
-      auto* to = x.c.data + i * x.c.row_stride + col * x.c.col_stride;
+      TC* to = x.c.data + i * x.c.row_stride + col * x.c.col_stride;
       if (x.splits > 1)
         partial[x.down ? col * x.c.rows + i : i * x.c.cols + col] = total;
       else
@@ -202,8 +204,8 @@ bool fits_strips(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
 }
 
 /// Enqueues a product of at most Strip.rows rows, or runs it in the emulator.
-template <gemm_strip Strip, class A, class P, class Problem>
-void gemm_by_strips(const P& where, const machine& on, const Problem& x) {
+template <gemm_strip Strip, class A, class P, class TC, class S, class Epilogue>
+void gemm_by_strips(const P& where, const machine& on, const gemm_problem<A, A, TC, S, Epilogue>& x) {
   constexpr std::int64_t one = 1, cols = 16 / sizeof(A) * simt::warp_size, k = Strip.k;
   constexpr std::int64_t start = 2, second_launch = 6;  // take as long as this many k-tiles (H100)
   const std::int64_t strips = ceil_div(x.c.cols, cols), k_tiles = max(one, ceil_div(x.k, k));
@@ -222,10 +224,10 @@ void gemm_by_strips(const P& where, const machine& on, const Problem& x) {
   scratch memory(where, splits > 1 ? checked_bytes(splits * x.c.rows * x.c.cols, sizeof(A), "gemm") : 0, 0);
   auto* partials = static_cast<A*>(memory.data());
   const auto run = [&]<bool AlongK>() {
-    using kernel = gemm_strip_kernel<Problem, Strip, AlongK>;
-    pmpp::launch(
-        where, strips * splits, kernel{},
-        typename kernel::arguments{x, split_k, static_cast<int>(strips), static_cast<int>(splits), partials, down});
+    using kernel = gemm_strip_kernel<TC, A, S, Epilogue, Strip, AlongK>;
+    pmpp::launch(where, strips * splits, kernel{},
+                 typename kernel::arguments{x.a, x.b, x.c, x.k, split_k, static_cast<int>(strips),
+                                            static_cast<int>(splits), partials, down, x.result});
   };
   x.b.copy == k_tile_copy::words ? run.template operator()<false>() : run.template operator()<true>();
   if (splits > 1 && down) detail::combine_splits(where, x.exchanged(), partials, x.c.rows, splits);
