@@ -168,21 +168,25 @@ void launch_copies(const P& where, const repack_kernel<T>& kernel, const typenam
          typename repack_kernel<T>::arguments{first, second});
 }
 
-/// Enqueues the copy; x is the copy then. Elements are copied 8 or 4 bytes at a time where lines allow it.
-template <class P, class T>
-void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
-  // What all lines begin and end at multiples of, in bytes.
+/// Whether all lines begin and end at multiples of so many bytes, and elements of a line are neighbours.
+template <class T>
+bool is_copied_by(std::size_t bytes, const gemm_operand<T>& x, bool along_k, std::int64_t k) {
   const std::uint64_t places =
       reinterpret_cast<std::uintptr_t>(x.data) |
       sizeof(T) * std::uint64_t((along_k ? k : x.extent) | (along_k ? x.stride : x.k_stride) | x.batch_stride);
-  const auto by = [&](std::size_t bytes) { return (along_k ? x.k_stride : x.stride) == 1 && places % bytes == 0; };
+  return (along_k ? x.k_stride : x.stride) == 1 && places % bytes == 0;
+}
+
+/// Enqueues the copy; x is the copy then. Elements are copied 8 or 4 bytes at a time where lines allow it.
+template <class P, class T>
+void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
   const auto copy = [&]<class Item>(Item) {
     launch_copies(where, repack_kernel<Item>{}, describe_copy<Item>(x, along_k, k, batch, to));
   };
   if constexpr (sizeof(T) < 8)
-    if (by(8)) return copy(std::uint64_t{});
+    if (is_copied_by(8, x, along_k, k)) return copy(std::uint64_t{});
   if constexpr (sizeof(T) < 4)
-    if (by(4)) return copy(std::uint32_t{});
+    if (is_copied_by(4, x, along_k, k)) return copy(std::uint32_t{});
   copy(T{});
 }
 
@@ -203,10 +207,17 @@ auto multiply_copies(const P& where, Problem x, copy_wish of_a, copy_wish of_b, 
   void* const to_b = memory.template take<std::byte>(b_bytes);
   using T = typename Problem::type_a;
   if constexpr (sizeof(T) >= 4 && std::is_same_v<T, typename Problem::type_b>)
-    if (a_bytes > 0 && b_bytes > 0) {
-      const auto first = describe_copy<T>(x.a, of_a.along_k, x.k, x.batch, to_a),
-                 second = describe_copy<T>(x.b, of_b.along_k, x.k, x.batch, to_b);
-      launch_copies(where, repack_kernel<T>{}, first, second);
+    if (a_bytes > 0 && b_bytes > 0) {  // by one launch
+      const auto copy = [&]<class Item>(Item) {
+        const auto first = describe_copy<Item>(x.a, of_a.along_k, x.k, x.batch, to_a),
+                   second = describe_copy<Item>(x.b, of_b.along_k, x.k, x.batch, to_b);
+        launch_copies(where, repack_kernel<Item>{}, first, second);
+      };
+      constexpr bool are_words = sizeof(T) == 4;
+      if (are_words && is_copied_by(8, x.a, of_a.along_k, x.k) && is_copied_by(8, x.b, of_b.along_k, x.k))
+        copy(std::conditional_t<are_words, std::uint64_t, T>{});
+      else
+        copy(T{});
       return f(x);
     }
   if (a_bytes > 0) repack(where, x.a, of_a.along_k, x.k, x.batch, to_a);
