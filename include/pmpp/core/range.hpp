@@ -136,12 +136,12 @@ auto converted(const input<It>& in) {
 /// range that is shorter
 template <class R, class S>
 auto zipped(const char* function, R& r, S& s, const char* second_name = "the second input") {
-  const auto a = input_of(function, r);
+  const auto a = detail::input_of(function, r);
   const auto second = [&] {
     if constexpr (random_access_range<S>)
-      return input_of(function, s);
+      return detail::input_of(function, s);
     else
-      return input_of(function, s, a.count.bound);
+      return detail::input_of(function, s, a.count.bound);
   };
   const auto b = second();
   require_room(function, second_name, b.count.bound, a.count.bound);
