@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
@@ -60,8 +59,9 @@ auto remembered(const gemm_shape& shape, const F& plan) {
     bool used;
     alignas(entry) std::byte bytes[sizeof(entry)];
   };
-  static place table[128];  // zeros, which take no room in a program
-  place& at = table[shape.hash() % std::size(table)];
+  constexpr int places = 128;
+  static place table[places];  // zeros, which take no room in a program
+  place& at = table[shape.hash() % places];
   if (__atomic_exchange_n(&at.used, true, __ATOMIC_ACQUIRE)) return plan();
   auto& known = *reinterpret_cast<entry*>(at.bytes);
   if (!(known.shape == shape)) known = {shape, plan()};
