@@ -217,17 +217,23 @@ void compare_beginnings(trial& t, const std::shared_ptr<returned>& found, const 
     return text.empty() ? difference_of(stream(), "elements", a, b, found->own) : text;
   };
 }
+/// In place, of which a beginning is left: own(elements) and peer(policy, elements) return its length.
+template <class T, class Own, class Peer>
+void shorten(trial& t, const slots<T>& in, Own own, Peer peer) {
+  const auto found = std::make_shared<returned>();
+  const auto [a, b] = change(
+      t, t.n, in, [=](T* x) { found->own = own(x); }, [=](const auto& on, T* x) { found->peer = peer(on, x); });
+  compare_beginnings<T>(t, found, a, b);
+}
 template <class T>
 void made_unique(trial& t) {
   t.draw_size(16 + 2 * sizeof(T));
   const i64 n = t.n;
   t.set_bytes(2.0 * double(n) * sizeof(T));
   const auto in = t.input<T>(n, t.draw.one_of({pattern::runs, pattern::few_values, pattern::random, pattern::zipf}));
-  const auto found = std::make_shared<returned>();
-  const auto [a, b] = change(
-      t, n, in, [=](T* x) { found->own = pmpp::unique(device(), x, x + n) - x; },
-      [=](const auto& on, T* x) { found->peer = thrust::unique(on, x, x + n) - x; });
-  compare_beginnings<T>(t, found, a, b);
+  shorten(
+      t, in, [=](T* x) { return pmpp::unique(device(), x, x + n) - x; },
+      [=](const auto& on, T* x) { return thrust::unique(on, x, x + n) - x; });
 }
 template <class T>
 void removed(trial& t) {
@@ -236,11 +242,9 @@ void removed(trial& t) {
   t.set_bytes(2.0 * double(n) * sizeof(T));
   const T value = one_of_few<T>();
   const auto in = t.input<T>(n, few_or_random(t));
-  const auto found = std::make_shared<returned>();
-  const auto [a, b] = change(
-      t, n, in, [=](T* x) { found->own = pmpp::remove(device(), x, x + n, value) - x; },
-      [=](const auto& on, T* x) { found->peer = thrust::remove(on, x, x + n, value) - x; });
-  compare_beginnings<T>(t, found, a, b);
+  shorten(
+      t, in, [=](T* x) { return pmpp::remove(device(), x, x + n, value) - x; },
+      [=](const auto& on, T* x) { return thrust::remove(on, x, x + n, value) - x; });
 }
 template <class T>
 void removed_copy(trial& t) {
