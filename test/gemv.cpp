@@ -3,6 +3,7 @@
 // Products of a matrix and a vector: gemv. See gemm.cpp.
 #include <pmpp/gemm.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -55,6 +56,33 @@ TEST_ALL_PLACES("gemv: long columns, long rows, many splits; columns that begin 
       pmpp::gemv(policy, 1.0, a.input(), x.memory, 0.0, y.memory.data());
       check_product<float>(a, x, y, 1, 0, double(std::numeric_limits<float>::epsilon()));
     }
+}
+
+TEST_ALL_PLACES("gemv: columns that begin at words, and end anywhere in one, the last with the memory") {
+  const typename where::policy policy{};
+  const auto check = [&]<class T>(T, double tolerance) {
+    const std::int64_t word = 16 / sizeof(T), m = random_of<std::int64_t>({1, 2, 5, 7, 9, 31, 54, 67, 300}),
+                       n = random_of<std::int64_t>({3, 4, 17, 64, 257, 851}),
+                       stride = pmpp::ceil_div(m, word) * word + word * random_of<std::int64_t>({0, 0, 1, 5});
+    CAPTURE(m);
+    CAPTURE(n);
+    CAPTURE(stride);
+    std::vector<T> a((n - 1) * stride + m), x(n), sums(m);
+    for (T& element : a) element = T(random_of<int>({-3, -2, -1, 0, 1, 2, 3}));
+    for (T& element : x) element = T(random_of<int>({-2, -1, 1, 2}));
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < m; ++i) sums[i] += a[j * stride + i] * x[j];
+    const auto from = where::put(a), factors = where::put(x);
+    auto y = where::put(std::vector<T>(m));
+    pmpp::gemv(policy, T(1), matrix_view<const T>(from.data(), m, n, std::int64_t(1), stride), factors, T(0), y);
+    const std::vector<T> found = where::get(y);
+    for (std::int64_t i = 0; i < m; ++i) CHECK(std::abs(double(found[i]) - double(sums[i])) <= tolerance);
+  };
+  for (int i = 0; i < test::turns(40); ++i) {
+    check(float{}, 0.0);  // sums of small integers: exact
+    check(double{}, 0.0);
+    check(int{}, 0.0);
+  }
 }
 
 TEST_ALL_PLACES("gemv: bad input throws and touches nothing") {

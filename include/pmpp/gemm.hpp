@@ -364,7 +364,7 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
         const bool is_vector = min(y.c.rows, y.c.cols) == 1;
         constexpr bool by_mma = is_direct_by_mma<TA, TB>;
         if ((y.k < 256 || !by_mma) && fits_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
-        if (is_vector && is_for_patches(y))
+        if (is_vector && is_for_patches(y, on))
           if (const patch_plan plan = plan_by_patches<A>(y, on); plan.clocks < never)
             return gemm_by_patches<A>(where, y, plan);
         if (y.c.cols == 1) return gemv_on_blocks<A, true>(where, y);

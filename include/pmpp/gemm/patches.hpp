@@ -316,11 +316,13 @@ patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const
   });
 }
 
-/// Whether matrices times vectors, of a batch, are so small that blocks of the kernels for vectors would have too little to do.
+/// Whether matrices times vectors, of a batch, are so small that blocks of the kernels for vectors would have too little to do: but
+/// where there are blocks for all products at once, those share a long k better.
 template <class TA, class TB, class TC, class S, class Epilogue>
-bool is_for_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
-  const std::int64_t rows = max(x.c.rows, x.c.cols), elements = rows * x.k;
-  return elements <= (x.k <= 64 ? 16384 : 4096) && (x.k > gemv_few || rows < 256);
+bool is_for_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  const std::int64_t rows = max(x.c.rows, x.c.cols), elements = rows * x.k,
+                     most = x.k <= 64 ? 16384 : x.batch > on.multiprocessors ? 4096 : 0;
+  return elements <= most && (x.k > gemv_few || rows < 256);
 }
 
 /// Enqueues products, or runs them in the emulator.

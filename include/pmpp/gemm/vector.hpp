@@ -238,7 +238,7 @@ struct gemv_columns_kernel {
     simt::previous_kernels_done();
     const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(y.lanes) * Items);
     if constexpr (!Adjacent)
-      if (y.k <= gemv_few && y.lanes == threads) return multiply_few(block, y, row_blocks);
+      if (y.k <= gemv_few) return multiply_few(block, y, row_blocks);
     for (std::int64_t unit = block.index(); unit < row_blocks * y.splits * y.batch; unit += block.count()) {
       const auto at = y.place_of(unit, row_blocks);
       add_up(block, memory, y, at);
@@ -286,46 +286,53 @@ private:
     const int lanes = y.lanes, rows = lanes * Items, columns = threads / lanes;  // of a block at a time
     const int lane = block.thread() % lanes, next = Adjacent ? 1 : min(lanes, simt::warp_size);
     const int own = Adjacent ? lane * Items : lane / simt::warp_size * simt::warp_size * Items + lane % simt::warp_size;
-    const std::int64_t first = at.unit * rows, row = first + own;
-    const std::int64_t rows_left = max(y.c.rows - row, std::int64_t(0));
-    const int there = static_cast<int>(min(std::int64_t(Items), ceil_div(rows_left, std::int64_t(next))));
-    const std::int64_t k_begin = at.split * y.split_k + block.thread() / lanes;
-    const TA* from = y.a.data + at.product * y.a.batch_stride + row + k_begin * y.a.k_stride;
+    // A lane reads the last row again for rows that do not exist. A word that ends below the last row lies, but for the last
+    // column, before the next column, which begins at a word: it is read whole.
+    const std::int64_t first = at.unit * rows, last = y.c.rows - 1, row = min(first + own, last);
+    const std::int64_t begin = Adjacent ? row / Items * Items : row;
+    const bool ends_below = Adjacent && begin + Items > y.c.rows;
+    const int group = block.thread() / lanes;
+    const std::int64_t k_begin = at.split * y.split_k + group, k_end = min(y.k, (at.split + 1) * y.split_k);
+    const TA* from = y.a.data + at.product * y.a.batch_stride + begin + k_begin * y.a.k_stride;
     const TX* factor = y.x.data + at.product * y.x.batch_stride + k_begin * y.x.k_stride;
     const std::int64_t step = columns * y.a.k_stride, factor_step = columns * y.x.k_stride;
-    std::int64_t left = min(y.k, (at.split + 1) * y.split_k) - k_begin;  // columns, from the next of this lane's on
+    [[maybe_unused]] int offset[Items] = {};
+    if constexpr (!Adjacent)
+      for (int e = 0; e < Items; ++e) offset[e] = static_cast<int>(min(first + own + e * next, last) - begin);
+    std::int64_t left = min(k_end, y.k - ends_below) - k_begin;  // columns, from the next of this lane's on
     A sum[Items] = {};
-    // All loads of a step are on their way before the first is used, also where rows or columns are missing.
-    const auto add_step = [&](auto all_rows, auto all_columns) {
-      constexpr int count = all_rows.value ? depth : depth * min(Items, 4) / Items;  // single elements take registers
-      packed<TA, Items> a[count] = {};
-      A x[count];
-      for (int d = 0; d < count; ++d, from += step, factor += factor_step) {
+    // All loads of a step are on their way before the first is used, also where columns are missing.
+    const auto add_step = [&](auto all_columns) {
+      packed<TA, Items> a[depth] = {};
+      A x[depth];
+      for (int d = 0; d < depth; ++d, from += step, factor += factor_step) {
         const bool exists = all_columns.value || d * columns < left;
-        if (Adjacent && (all_rows.value || there == Items)) {
+        if constexpr (Adjacent) {
           if (exists) a[d] = *reinterpret_cast<const packed<TA, Items>*>(from);
         } else {
           for (int e = 0; e < Items; ++e)
-            if (exists && (all_rows.value || e < there)) a[d].item[e] = from[e * next];
+            if (exists) a[d].item[e] = from[offset[e]];
         }
         x[d] = exists ? static_cast<A>(*factor) : A{};
       }
-      left -= count * columns;
-      for (int d = 0; d < count; ++d)
+      left -= depth * columns;
+      for (int d = 0; d < depth; ++d)
         for (int e = 0; e < Items; ++e) sum[e] = multiply_add(sum[e], static_cast<A>(a[d].item[e]), x[d]);
     };
-    // The lanes of a warp go one way: those that lack some rows would take turns with the others.
-    if (block.all(there == Items)) {
-      while (left > (depth - 1) * columns) add_step(std::true_type{}, std::true_type{});
-      if (left > 0) add_step(std::true_type{}, std::false_type{});
-    } else {
-      while (left > 0) add_step(std::false_type{}, std::false_type{});
-    }
+    while (left > (depth - 1) * columns) add_step(std::true_type{});
+    if (left > 0) add_step(std::false_type{});
+    if (ends_below && k_end == y.k && (y.k - 1 - at.split * y.split_k) % columns == group)
+      for (int e = 0; e < Items; ++e)
+        if (begin + e <= last)
+          sum[e] = multiply_add(sum[e],
+                                static_cast<A>(y.a.data[at.product * y.a.batch_stride + begin + e +
+                                                        (y.k - 1) * y.a.k_stride]),
+                                y.factor(at.product, y.k - 1));
     for (int bits = simt::warp_size / 2; bits >= lanes; bits /= 2)  // lanes that have the same rows
       for (int e = 0; e < Items; ++e) sum[e] += block.shuffle_xor(sum[e], bits);
-    const int groups = min(columns, warps), group = lanes < simt::warp_size ? block.warp() : block.thread() / lanes;
+    const int groups = min(columns, warps), summed = lanes < simt::warp_size ? block.warp() : group;
     if (block.lane() < lanes)
-      for (int e = 0; e < Items; ++e) memory.sum[group * rows + own + e * next] = sum[e];
+      for (int e = 0; e < Items; ++e) memory.sum[summed * rows + own + e * next] = sum[e];
     block.sync();
     for (int i = block.thread(); i < rows; i += threads) {
       if (first + i >= y.c.rows) break;
@@ -390,16 +397,19 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const auto run_columns = [&]<int Items, bool Adjacent>() {
     using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;
     constexpr int threads = kernel::threads;
-    // That all rows need, up to a warp; more where columns are too few for the block, or rows enough for all blocks.
-    int lanes = 1;
+    const bool few_columns = x.k <= gemv_few && !Adjacent;
+    int lanes = few_columns ? threads : 1;
+    // That all rows need, up to a warp; more where rows are enough for all blocks, or where columns are too few for a block and
+    // each multiprocessor still gets one.
+    const auto enough_for = [&](std::int64_t blocks, std::int64_t rows) { return 2 * lanes * Items * blocks <= rows; };
     while (lanes < threads && lanes * Items < m &&
-           (lanes < 32 || threads / lanes * kernel::depth > x.k ||
-            2 * lanes * Items * processors * kernel::min_blocks <= m))
+           (lanes < 32 || enough_for(processors * kernel::min_blocks, m) ||
+            (threads / lanes * kernel::depth > x.k && enough_for(processors, m * x.batch))))
       lanes *= 2;
     const std::int64_t row_blocks = ceil_div(m, std::int64_t(lanes) * Items), granule = threads / lanes * kernel::depth;
     const std::int64_t steps = max(one, ceil_div(x.k, granule));
     run(kernel{}, row_blocks, plan_gemv(row_blocks * x.batch, steps, processors, kernel::min_blocks, 3).share * granule,
-        0x7fffffff, x.k <= gemv_few && !Adjacent && lanes == threads ? kernel::at_once : one, lanes, true);
+        0x7fffffff, few_columns && row_blocks * x.batch > processors ? kernel::at_once : one, lanes, true);
   };
   const auto run_rows = [&]<int Items>() {
     using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
@@ -419,7 +429,7 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     else
       run(kernel{}, row_groups, max(one, x.k), 8 * processors, warps, lanes, false);
   };
-  const bool columns_in_words = a_in_words && x.k > gemv_few;
+  const bool columns_in_words = a_in_words && x.k > gemv_few && x.a.k_stride > 0;
   if (columns)
     columns_in_words ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
   else
