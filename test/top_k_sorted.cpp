@@ -23,8 +23,11 @@ constexpr pmpp::top_k_tuning usual{};
 
 TEST_ALL_PLACES("one row: any length, k and beginning") {
   for (int turn = 0; turn < test::turns(12); ++turn) {
-    const std::int64_t n = 2 + draw_below(turn % 3 == 0 ? 30000 : turn % 3 == 1 ? 300 : 9000), from = draw_below(4),
-                       k = 1 + draw_below(turn % 2 == 0 ? n : 1 + n / 16), values = turn % 4 == 0 ? 7 : 1 << 22;
+    const std::int64_t n = 2 + draw_below(turn % 3 == 0   ? 30000
+                                          : turn % 3 == 1 ? 300
+                                                          : 9000),
+                       from = draw_below(4), k = 1 + draw_below(turn % 2 == 0 ? n : 1 + n / 16),
+                       values = turn % 4 == 0 ? 7 : 1 << 22;
     const auto draw = [=](std::int64_t) { return draw_below(values); };
     check_top_k<usual, where>(elements<float>(n + from, draw), k, pmpp::greater{}, from);
     check_top_k<usual, where, std::int64_t>(elements<std::uint64_t>(n + from, draw), k, pmpp::less{}, from);

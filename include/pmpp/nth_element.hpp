@@ -221,9 +221,9 @@ inline constexpr bool is_sorted_by_digits = sorted_parts<T, Comp>::order::known;
 /// Elements of stored type T, up to which they are sorted altogether.
 template <nth_element_tuning Tuning, class P, class T, class Comp>
 inline constexpr std::int64_t most_sorted =
-    !kernel_execution<P>       ? Tuning.sort_up_to_host
+    !kernel_execution<P>           ? Tuning.sort_up_to_host
     : is_sorted_by_digits<T, Comp> ? 16 * Tuning.sort_up_to / std::int64_t(sizeof(T))
-                               : Tuning.sort_up_to;
+                                   : Tuning.sort_up_to;
 
 /// The elements [0, n) of `data`, of stored type T: number nth at its place under comp.
 template <nth_element_tuning Tuning, class T, class P, class It, class Comp>

@@ -115,7 +115,7 @@ bool top_k_by_one_sort(const P& where, const input<In>& in, std::int64_t k, cons
                        const Indices& indices) {
   using T = typename Code::key;
   using element = pair<T, std::int32_t>;
-  constexpr sort_tuning tuning{};
+  constexpr sort_tuning tuning{.together = {.items = 12}};  // a third less to compile than with 26
   constexpr top_k_sorting sorting = Tuning.sorting;
   constexpr std::int64_t least = 64, longer = sorting.bytes / std::int64_t(sizeof(T));
   const std::int64_t n = in.count.bound, most = k <= sorting.few    ? sorting.row
