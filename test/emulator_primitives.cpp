@@ -195,9 +195,13 @@ TEST_CASE("merge sort, sorted segments and the greatest") {
                                                      .merges = {.threads = 32, .bytes = 16}}>(device, c, at,
                                                                                               by_low_bits{});
     CHECK(to_host(c) == halves);
-    pmpp::top_k<pmpp::top_k_tuning{
-        .threads = 32, .short_threads = 32, .loads = 2, .sample_part = 2, .short_row = 64, .one_block = 200}>(
-        device, d, 20, top, places);
+    pmpp::top_k<pmpp::top_k_tuning{.threads = 32,
+                                   .short_threads = 32,
+                                   .loads = 2,
+                                   .sample_part = 2,
+                                   .short_row = 64,
+                                   .one_block = 200,
+                                   .sorting = {.row = 0}}>(device, d, 20, top, places);
     CHECK(to_host(top) == tops);
   });
 }

@@ -27,7 +27,7 @@ using pmpp::device;
 
 namespace {
 
-constexpr pmpp::nth_element_tuning small = {.sort_up_to = 100, .sort_up_to_host = 100, .sample = 256};
+constexpr pmpp::nth_element_tuning small = {.sort_up_to = 25, .sort_up_to_host = 100, .sample = 256};
 
 struct by_tens {
   PMPP_HOST_DEVICE bool operator()(int x, int y) const { return x / 10 < y / 10; }

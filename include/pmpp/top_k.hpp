@@ -108,13 +108,37 @@ void top_k_of(const char* function, const P& where, const input<In>& elements, s
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
-    if constexpr (!std::is_void_v<code>)
-      detail::select_numbers<Tuning, code, Order>(where, in.first, in.count, n, 1, k, detail::to_numbers<code>(target));
-    else
+    if constexpr (!std::is_void_v<code>) {
+      if (!detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
+        detail::select_numbers<Tuning, code, Order>(where, in.first, in.count, n, 1, k,
+                                                    detail::to_numbers<code>(target));
+    } else
       detail::top_k_by_sorting<T>(where, in, k, target.values, target.indices, order);
   } else {
     detail::top_k_on_host<T>(where, in.first, 0, in.count.get(), 0, k, target, detail::merging_order<T>(order));
   }
+}
+
+/// What partial_sort_copy does: as top_k, but numbers may be sorted without their places.
+template <top_k_tuning Tuning, class P, class In, class O, class Comp>
+void partial_sort_copy_of(const char* function, const P& where, const input<In>& elements, std::int64_t k, O& out,
+                          const Comp& comp) {
+  if constexpr (kernel_execution<P>) {
+    using T = detail::stored_as<value_of<In>>;
+    const auto order = detail::ordered_by<gpu_execution<P>, value_of<In>>(comp);
+    if constexpr (!std::is_void_v<detail::selected_by<T, std::remove_const_t<decltype(order)>>>) {
+      const std::int64_t n = elements.count.bound;
+      if (k > Tuning.sorting.many && (n <= Tuning.sorting.keys || n / k < Tuning.sorting.share)) {
+        const auto in = detail::with_stored(elements);
+        check_output(function, "out", out, k, in);
+        const auto values = detail::with_stored(detail::unwrap(begin_of(out)));
+        detail::check_reachable(where, function, zip_iterator{in.first, values});
+        return detail::take_from_sorted_keys<T>(function, where, in, k, values, order);
+      }
+    }
+  }
+  discard_iterator nowhere;
+  detail::top_k_of<Tuning, sorted_order>(function, where, elements, k, out, nowhere, comp);
 }
 
 /// Writes a place, and the element that lies there.
@@ -199,7 +223,7 @@ auto partial_sort_copy(const P& where, R&& r, O&& out, Comp comp = {}, [[maybe_u
   const std::int64_t k = min(in.count.bound, std::int64_t(std::end(out) - std::begin(out)));
   discard_iterator nowhere;
   if constexpr (std::is_same_v<Proj, identity>)
-    detail::top_k_of<Tuning, sorted_order>(function, where, in, k, out, nowhere, comp);
+    detail::partial_sort_copy_of<Tuning>(function, where, in, k, out, comp);
   else
     detail::top_k_by_projection<Tuning>(function, where, in, k, out, nowhere, comp, proj);
   return std::begin(out) + k;

@@ -390,7 +390,7 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
   });
 }
 
-/// The k first of each segment of numbers. False: k is too large for this.
+/// The k first of each segment of numbers, a block for each. False: k is too large for this, or segments are many and short.
 template <top_k_tuning Tuning, class Code, class P, class In, class Offsets, class Output>
 bool select_in_segments(const P& where, const In& in, const input<Offsets>& offsets, std::int64_t n, std::int64_t k,
                         const Output& output) {
@@ -398,7 +398,9 @@ bool select_in_segments(const P& where, const In& in, const input<Offsets>& offs
   block::with_access(in, [&](auto items, std::int64_t lead) {
     using ways = number_selection<Tuning, Code, P, In, decltype(items)::value, Output>;
     const std::int64_t segments = offsets.count.bound - 1;
-    if ((k > 1 && k > ways::most_k(where)) || n > ways::longest_row) return;
+    const bool short_ones =
+        segments > std::int64_t(16) * machine_of(where).multiprocessors && n <= segments * Tuning.sorting.segment;
+    if (short_ones || (k > 1 && k > ways::most_k(where)) || n > ways::longest_row) return;
     const ways all{where, {in, lead}};
     all.few(offset_rows<Offsets>{offsets.first, offsets.count}, segments, ceil_div(n, segments), k, output, true);
     done = true;

@@ -24,6 +24,8 @@
 
 namespace test {
 
+inline constexpr pmpp::top_k_sorting never_sorted{.row = 0, .bytes = 0, .keys = 0, .share = 0, .segment = 0};
+
 // Blocks of 32 or 64 threads with room for 256 or 512 keys, and rows of several blocks from 300 or 1100 elements on.
 inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
                                          .large_threads = 64,
@@ -33,14 +35,16 @@ inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
                                          .sort_from = 3,
                                          .short_row = 64,
                                          .one_block = 300,
-                                         .longest_row = 2000},
+                                         .longest_row = 2000,
+                                         .sorting = never_sorted},
     small{.threads = 64,
           .large_threads = 64,
           .short_threads = 32,
           .loads = 1,
           .sample_part = 8,
           .short_row = 100,
-          .one_block = 1100};
+          .one_block = 1100,
+          .sorting = never_sorted};
 
 inline std::int64_t draw_below(std::int64_t n) {
   return static_cast<std::int64_t>(generator()() % static_cast<std::uint64_t>(n));
