@@ -11,6 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include <pmpp/core/iterator_adaptors.hpp>
 
@@ -196,6 +197,96 @@ TEST_ALL_PLACES("two sequences: equal, mismatch, lexicographical_compare, includ
   CHECK(!pmpp::includes(policy, x, where::input(std::vector<int>{3, 1 << 29})));
   CHECK(pmpp::includes(policy, x, where::input(std::vector<int>{})));
   CHECK(!pmpp::includes(policy, where::input(std::vector<int>{}), x));
+}
+
+TEST_ALL_PLACES("includes, of repeated elements and of few and many") {
+  const typename where::policy policy{};
+  auto& random = test::generator();
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  for (int turn = 0; turn < test::turns(60); ++turn) {
+    const std::int64_t n = below(std::int64_t(2) << below(17)),
+                       m = below(std::min(n, std::int64_t(1) << below(15)) + 1), values = std::int64_t(1) << below(18),
+                       lead = below(4);
+    CAPTURE(turn);
+    CAPTURE(n);
+    CAPTURE(m);
+    CAPTURE(values);
+    std::vector<std::uint32_t> v(static_cast<std::size_t>(n));
+    for (auto& x : v) x = static_cast<std::uint32_t>(below(values) * 2);
+    std::vector<std::uint32_t> w = v;  // m of them, at random or neighbours
+    if (turn % 2 == 0) std::shuffle(w.begin(), w.end(), random);
+    w.resize(static_cast<std::size_t>(m));
+    std::sort(v.begin(), v.end());
+    std::sort(w.begin(), w.end());
+    v.insert(v.begin(), static_cast<std::size_t>(lead), 0u);
+    const auto x = where::input(v);
+    const auto judge = [&](const std::vector<std::uint32_t>& s) {
+      const auto y = where::input(s);
+      CHECK(pmpp::includes<test::tuned<where>(tiny)>(policy, x.begin() + lead, x.end(), y.begin(), y.end()) ==
+            std::includes(v.begin() + lead, v.end(), s.begin(), s.end()));
+    };
+    judge(w);
+    if (m == 0) continue;
+    std::vector<std::uint32_t> with_one = w;
+    with_one[static_cast<std::size_t>(below(m))] += 1;  // that v has not
+    std::sort(with_one.begin(), with_one.end());
+    judge(with_one);
+    std::vector<std::uint32_t> too_often = w;
+    const std::uint32_t one = w[static_cast<std::size_t>(below(m))];
+    const auto times = std::count(v.begin() + lead, v.end(), one) - std::count(w.begin(), w.end(), one);
+    too_often.insert(std::lower_bound(too_often.begin(), too_often.end(), one), static_cast<std::size_t>(times), one);
+    judge(too_often);  // as often as v has it
+    too_often.insert(std::lower_bound(too_often.begin(), too_often.end(), one), one);
+    judge(too_often);  // once more
+  }
+}
+
+TEST_ALL_PLACES("find_first_of, of sets of every size") {
+  const typename where::policy policy{};
+  auto& random = test::generator();
+  const auto of_type = [&]<class T>(std::type_identity<T>) {
+    CAPTURE(sizeof(T));
+    for (const std::int64_t n : {0, 1, 15, 33, 515, 5000, 40013})
+      for (const std::int64_t m : {0, 1, 7, 40}) {
+        CAPTURE(n);
+        CAPTURE(m);
+        std::vector<T> v, set;
+        for (std::int64_t i = 0; i < n; ++i) v.push_back(test::element<T>(static_cast<int>(50 + i % 70), 1));
+        for (std::int64_t i = 0; i < m; ++i) set.push_back(test::element<T>(static_cast<int>(i), 1));
+        for (int hits = 0; hits < 3 && hits < n && m > 0; ++hits)
+          v[static_cast<std::size_t>(random() % v.size())] = set[static_cast<std::size_t>(random() % set.size())];
+        const auto lead = static_cast<std::ptrdiff_t>(random() % 5);
+        v.insert(v.begin(), static_cast<std::size_t>(lead), test::element<T>(0, 1));
+        const auto x = where::input(v), y = where::input(set);
+        CHECK(pmpp::find_first_of<test::tuned<where>(tiny)>(policy, x.begin() + lead, x.end(), y) - x.begin() ==
+              std::find_first_of(v.begin() + lead, v.end(), set.begin(), set.end()) - v.begin());
+      }
+  };
+  of_type(std::type_identity<std::uint8_t>{});
+  of_type(std::type_identity<std::uint32_t>{});
+  of_type(std::type_identity<test::record<12, 4>>{});
+}
+
+TEST_ALL_PLACES("what is known without a search") {
+  const typename where::policy policy{};
+  const auto x = where::input(std::vector<int>{7});
+  const auto none = where::input(std::vector<int>{});
+  CHECK(pmpp::find_if(policy, none, is_seven) == none.end());
+  CHECK(pmpp::find_if(policy, x, is_seven) == x.begin());
+  CHECK(pmpp::all_of(policy, none, is_seven));
+  CHECK(!pmpp::any_of(policy, none, is_seven));
+  CHECK(pmpp::is_sorted_until(policy, x) == x.end());
+  CHECK(pmpp::adjacent_find(policy, x) == x.end());
+  CHECK(pmpp::is_partitioned(policy, x, is_seven));
+  CHECK(pmpp::equal(policy, none, none));
+  CHECK(!pmpp::equal(policy, none, x));
+  CHECK(pmpp::mismatch(policy, none, x).second == x.begin());
+  CHECK(pmpp::lexicographical_compare(policy, none, x));
+  CHECK(!pmpp::lexicographical_compare(policy, x, none));
+  CHECK(into<where>([&](auto out) { pmpp::is_sorted_until_into(policy, x, out); }) == 1);
+  CHECK(into<where>([&](auto out) { pmpp::any_of_into(policy, none, out, is_seven); }) == 0);
 }
 
 TEST_ALL_PLACES("elements of every size and alignment") {

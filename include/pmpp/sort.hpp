@@ -24,8 +24,8 @@
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
+#include <pmpp/find/questions.hpp>
 #include <pmpp/memory/reachable.hpp>
-#include <pmpp/reduce.hpp>
 #include <pmpp/sort/compare_all.hpp>
 #include <pmpp/sort/counting.hpp>
 #include <pmpp/sort/host.hpp>
@@ -207,16 +207,6 @@ void sort_elements(const char* function, const P& where, const In& in, const Dat
   }
 }
 
-/// Whether a pair of neighbours is out of order.
-template <class Comp>
-struct descends {
-  Comp comp;
-  template <class T>
-  PMPP_HOST_DEVICE bool operator()(const T& before, const T& after) const {
-    return static_cast<bool>(comp(after, before));
-  }
-};
-
 }  // namespace detail
 
 /// Sorts r. Stable: elements that are equal under comp keep their order.
@@ -313,18 +303,16 @@ auto argsort(const P& where, R&& keys, O&& index_out, Comp comp = {}, Bits bits 
 
 /// Whether no element of r precedes the one in front of it, under comp, or by a projection. \param r a range or two iterators; visible
 /// to `where`.
-/// Waits for the policy's stream. Cost: n elements read; one launch. \throws as sort; std::invalid_argument when the
-/// stream is being captured. Example: test/sort.cpp, is_sorted.
+/// Waits for the policy's stream. Stops soon after the first one that does, as is_sorted_until (find.hpp). Cost: at most n elements read;
+/// one launch, none for one element or none. \throws as sort; std::invalid_argument when the stream is being captured.
+/// Example: test/sort.cpp, is_sorted.
 template <execution_policy P, range_for<P> R, class Comp = less, class Proj = identity>
 [[nodiscard]] bool is_sorted(const P& where, R&& r, Comp comp = {}, Proj proj = {}) {
-  const auto in = detail::input_of("is_sorted", r);
-  const std::int64_t pairs = in.count.bound - 1;
-  if (pairs < 1) return true;
   const auto order = detail::order_by<element_value<R>>(comp, proj);
-  using Order = std::remove_const_t<decltype(order)>;
-  if constexpr (detail::require_order<Order, element_value<R>>())
-    return !transform_reduce(where, in.first, in.first + pairs, in.first + 1, false, logical_or{},
-                             detail::descends<Order>{order});
+  return detail::answer_of<bool, tuned<find_tuning>>(
+      "is_sorted", where,
+      detail::ask_neighbours<detail::out_of_order>("is_sorted", r, detail::ordered_in<gpu_execution<P>, R>(order),
+                                                   detail::tell_whether<false>{}));
 }
 
 // The same for two iterators, or an iterator and a device_count.

@@ -270,9 +270,12 @@ template <class P, class C, class T, class Comp = less>
   const auto descents = detail::arrays_of<int>(*group, [](int) { return 1; });
   gpus.each([&](int i, const P& where) {
     const auto block = x.part(i);
-    const std::size_t pairs = block.empty() ? 0 : block.size() - 1;
-    pmpp::transform_reduce_into(where, block.first(pairs), block.last(pairs), descents[std::size_t(i)].span(), false,
-                                logical_or{}, detail::descends<Comp>{comp});
+    const auto out = descents[std::size_t(i)].span();
+    detail::answer_into<tuned<find_tuning>>(
+        "is_sorted", where,
+        detail::ask_neighbours<detail::out_of_order>("is_sorted", block, detail::ordered_by<gpu_execution<P>, T>(comp),
+                                                     detail::tell_whether<true>{}),
+        out);
   });
   for (const int descent : detail::firsts_of_all(gpus, descents))
     if (descent != 0) return false;

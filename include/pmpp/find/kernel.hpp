@@ -2,14 +2,19 @@
 //
 // The first place of an input for which a predicate is true: what every question of find.hpp comes down to.
 //
-//   1. All blocks that run at once sweep the input together, tile by tile. A warp has eight rows of 512 bytes in flight.
+//   1. All blocks that run at once sweep the input together, tile by tile. A warp has eight rows of 512 bytes in flight, or fewer, down to
+//      one, where the input is so short that some warps would have none: a test may take long.
 //   2. Whoever finds a place writes it to one word of global memory, unless an earlier one is there (an atomic maximum of what
 //      lies after it, as zero is what the word begins with).
 //   3. Each warp reads that word along with its elements, and stops before the first tile that lies after the place in it.
 //      So a place near the front costs what is in flight at once, about 17 MB on an H200, and a miss costs one read of the input.
 //   4. The block that ends last turns the place into an answer, writes it, and empties the word for the next launch.
 //
-// The first place is unique, so the answer is the same on every run. One launch; one barrier in a block.
+// The first place is unique, so the answer is the same on every run. One launch, none where there is nothing to search and the host
+// waits for the answer; one barrier in a block.
+//
+// Two kinds of tests know a faster way than element by element: one that tells of all elements of a vector together whether any is sought
+// (find_first_of), and one by which a warp searches its tile in its own way (includes). See questions.hpp.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +24,7 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/stored.hpp>
@@ -53,7 +59,14 @@ struct two_counts {
   item_count n, m{std::numeric_limits<std::int64_t>::max()};
   PMPP_HOST_DEVICE std::int64_t get() const { return min(n.get(), m.get()); }
   std::int64_t bound() const { return min(n.bound, m.bound); }
+  bool known() const { return n.pointer == nullptr && m.pointer == nullptr; }
 };
+
+/// In fewer places than these nothing is found: an element and the one in front of it are two.
+template <class In>
+inline constexpr std::int64_t fewest_places = 1;
+template <class It>
+inline constexpr std::int64_t fewest_places<neighbours_iterator<It>> = 2;
 
 /// Test: test(x) says whether x is sought. Sink: takes a found_place.
 template <class In, class Test, class Sink, int Items, find_tuning Tuning>
@@ -67,6 +80,7 @@ struct find_kernel {
     In in;
     two_counts count;
     std::int64_t lead;
+    int rows;  ///< that a warp searches at a time, at most `rows`
     Test test;
     Sink sink;
     std::uint64_t* best;  ///< zero, or `after_all` less the first place so far
@@ -84,7 +98,7 @@ struct find_kernel {
       const std::int64_t i = block.thread() < data.lead ? block.thread() : data.tail() + block.thread() - data.lead;
       if (i < n && a.test(a.in[i])) simt::atomic_max(a.best, after_all - static_cast<std::uint64_t>(i));
     }
-    const std::int64_t of_warp = std::int64_t(rows) * lanes, step = block.count() * warps * of_warp;
+    const std::int64_t of_warp = std::int64_t(a.rows) * lanes, step = block.count() * warps * of_warp;
     std::int64_t first = (block.index() * warps + block.warp()) * of_warp;
     for (; first < data.vectors; first += step)
       if (search_rows(block, a, data, first)) break;
@@ -99,29 +113,48 @@ struct find_kernel {
   }
 
 private:
+  static constexpr int nowhere = rows * lanes * Items;  // after all elements of a warp's rows
+  static constexpr bool tests_vectors = requires(const arguments& a, const block::raw_items<In, Items>& x) {
+    a.test.template any_of<In, Items>(a.in, x);
+  };
+
   /// Searches a warp's rows. Returns whether a place in front of them was known before.
   template <class Block>
   PMPP_HOST_DEVICE static bool search_rows(Block& block, const arguments& a, const block::layout<Items>& data,
                                            std::int64_t first) {
-    block::raw_items<In, Items> x[rows]{};
-    const bool all = first + rows * lanes <= data.vectors;
-    const auto vector = [&](int r) { return first + r * lanes + block.lane(); };
-    for (int r = 0; r < rows; ++r)
-      if (all || vector(r) < data.vectors)
-        x[r] = block::access<In>::template load<Items>(a.in, data.element(vector(r)));
-    const std::uint64_t before = simt::load(a.best);
-    int place = rows * lanes * Items;  // after the first of this warp's elements
-    for (int r = rows - 1; r >= 0; --r) {
-      if (!all && vector(r) >= data.vectors) continue;
-      for (int k = Items - 1; k >= 0; --k)
-        if (a.test(block::access<In>::value(a.in, x[r], k))) place = (r * lanes + block.lane()) * Items + k;
+    const std::int64_t end = min(first + std::int64_t(a.rows) * lanes, data.vectors);
+    const std::uint64_t mine = after_all - static_cast<std::uint64_t>(data.element(first));
+    std::uint64_t before = 0;
+    int place = nowhere;
+    if constexpr (requires { a.test.first_in_tile(block, first, end); }) {
+      before = simt::load(a.best);
+      if (!block.any(before >= mine)) place = a.test.first_in_tile(block, data.element(first), data.element(end));
+    } else {
+      block::raw_items<In, Items> x[rows]{};
+      const bool all = end - first == rows * lanes;
+      const auto vector = [&](int r) { return first + r * lanes + block.lane(); };
+      for (int r = 0; r < rows; ++r)
+        if (all || vector(r) < end) x[r] = block::access<In>::template load<Items>(a.in, data.element(vector(r)));
+      before = simt::load(a.best);
+      for (int r = rows - 1; r >= 0; --r) {
+        if (!all && vector(r) >= end) continue;
+        const int begin = (r * lanes + block.lane()) * Items;
+        if constexpr (tests_vectors) {
+          if (a.test.template any_of<In, Items>(a.in, x[r])) place = begin;
+        } else {
+          for (int k = Items - 1; k >= 0; --k)
+            if (a.test(block::access<In>::value(a.in, x[r], k))) place = begin + k;
+        }
+      }
+      if constexpr (tests_vectors)
+        if (place < nowhere)  // seldom, and so from memory
+          while (!a.test(a.in[data.element(first) + place])) ++place;
     }
-    if (block.any(place < rows * lanes * Items)) {
+    if (block.any(place < nowhere)) {
       place = block.warp_min(place);
-      if (block.lane() == 0)
-        simt::atomic_max(a.best, after_all - static_cast<std::uint64_t>(data.element(first) + place));
+      if (block.lane() == 0) simt::atomic_max(a.best, mine - static_cast<std::uint64_t>(place));
     }
-    return block.any(before >= after_all - static_cast<std::uint64_t>(data.element(first)));
+    return block.any(before >= mine);
   }
 };
 
@@ -133,13 +166,14 @@ void find_on_blocks(const char* function, const P& where, const In& in, const tw
   block::with_access(in, [&](auto items, std::int64_t lead) {
     using kernel = find_kernel<In, Test, Sink, items, Tuning>;
     const std::int64_t most = std::int64_t(Tuning.blocks_per_processor) * machine_of(where).multiprocessors;
-    const std::int64_t rows = ceil_div(count.bound(), std::int64_t(items) * kernel::lanes * kernel::rows);
-    const std::int64_t blocks = max(std::int64_t(1), min(most, ceil_div(rows, std::int64_t(kernel::warps))));
+    const std::int64_t rows = ceil_div(count.bound(), std::int64_t(items) * kernel::lanes);
+    const std::int64_t of_warp = max(std::int64_t(1), min(std::int64_t(kernel::rows), rows / (most * kernel::warps)));
+    const std::int64_t blocks = max(std::int64_t(1), min(most, ceil_div(rows, of_warp * kernel::warps)));
     scratch memory(where, 0, 16);
     unsigned* const state = memory.state();
     pmpp::launch(where, blocks, kernel{},
-                 typename kernel::arguments{in, count, lead, test, sink, reinterpret_cast<std::uint64_t*>(state),
-                                            state + 2, done});
+                 typename kernel::arguments{in, count, lead, static_cast<int>(of_warp), test, sink,
+                                            reinterpret_cast<std::uint64_t*>(state), state + 2, done});
   });
 }
 
@@ -174,10 +208,12 @@ struct answer_to {
   PMPP_HOST_DEVICE void operator()(const found_place& f) const { *out = static_cast<value_of<Out>>(answer(f)); }
 };
 
-/// Searches `elements` and gives answer(found_place), evaluated where the policy runs.
+/// Searches `in` and gives answer(found_place), evaluated where the policy runs.
 template <class R, find_tuning Tuning, class P, class In, class Test, class Answer>
 R find_and_wait(const char* function, const P& where, const In& in, const two_counts& count, const Test& test,
                 const Answer& answer) {
+  if (count.known() && count.bound() < fewest_places<In>)
+    return answer(found_place{count.bound(), count.n.bound, count.m.bound});
   if constexpr (kernel_execution<P>) {
     reply<R, P> told(function, where);
     detail::find_on_blocks<Tuning>(function, told.policy(), in, count, test,
