@@ -14,7 +14,7 @@
 //      known to move their elements, and windows of 16 bytes count how many segments begin up to them.
 //   3. Where segments are short a thread moves an element, of the segment that its window and a step or two of a search tell.
 //   4. Else it moves whole words of 16 bytes of the target: of a source that lies otherwise it reads the two words that cover them, and
-//      shifts (block/load_anywhere.hpp). Less than a word at either end of a segment goes by elements.
+//      shifts (block/load_of_run.hpp). Less than a word at either end of a segment goes by elements.
 //
 // Work: the items and the segments. (PMPP ch. 12, for the search; cub::DeviceMemcpy::Batched sorts pieces by size instead.)
 #pragma once
@@ -24,7 +24,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include <pmpp/block/load_anywhere.hpp>
+#include <pmpp/block/load_of_run.hpp>
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/search.hpp>
 #include <pmpp/check_each.hpp>
