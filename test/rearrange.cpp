@@ -102,6 +102,20 @@ TEST_ALL_PLACES("rotate and shift") {
     }
 }
 
+TEST_ALL_PLACES("rotate: more than goes to scratch whole, from anywhere") {
+  const typename where::policy policy{};
+  const std::int64_t n = (std::int64_t(4) << 20) + 1003;
+  for (const std::int64_t k : {n / 20, n / 2 - 1, n - n / 3}) {
+    CAPTURE(k);
+    std::vector<unsigned char> v(static_cast<std::size_t>(n) + 3);
+    for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<unsigned char>(i * 31 + i / 251);
+    auto x = where::put(v);
+    std::rotate(v.begin() + 1, v.begin() + 1 + k, v.end() - 2);
+    CHECK(pmpp::rotate(policy, x.begin() + 1, x.begin() + 1 + k, x.end() - 2) - x.begin() == 1 + n - k);
+    CHECK(where::get(x) == v);
+  }
+}
+
 TEST_ALL_PLACES("swap_ranges") {
   const typename where::policy policy{};
   const std::vector<int> v = counted(5000), w = test::random_values<int>(5000);

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
 #include "support/captured_graph.hpp"
 #include "support/data.hpp"
+#include "support/element_types.hpp"
 #include "support/policies.hpp"
 
 using pmpp::device;
@@ -98,6 +100,65 @@ TEST_ALL_PLACES("batches: pieces of any size at any address") {
     pmpp::synchronize(policy);
     CHECK(where::get(out) == wanted);
   }
+}
+
+namespace {
+
+/// Copies pieces of `sizes` elements: piece i begins i elements after a multiple of 16, and goes i / 16 after one.
+template <class where, class T>
+void copies_from_and_to_anywhere(const std::vector<int>& sizes) {
+  const typename where::policy policy{};
+  constexpr int each = sizeof(T);
+  std::vector<int> offsets{1};  // what lies between pieces is segments too, which go behind all of them
+  std::vector<std::int64_t> targets;
+  std::int64_t all = 0, next = 0;
+  for (const int size : sizes) all += size + 40;
+  std::int64_t between = all;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const int gap = (int(i % 16) - offsets.back() % 16 + 16) % 16;
+    targets.push_back(between);
+    offsets.push_back(offsets.back() + gap);
+    between += gap;
+    next += (std::int64_t(i / 16 % 16) - next % 16 + 16) % 16;
+    targets.push_back(next);
+    offsets.push_back(offsets.back() + sizes[i]);
+    next += sizes[i];
+  }
+  const auto n = static_cast<std::size_t>(offsets.back() + 2);
+  std::vector<T> in(n), wanted(static_cast<std::size_t>(2 * all), T{});
+  for (auto& x : in) {
+    unsigned char bytes[each];
+    for (auto& b : bytes) b = static_cast<unsigned char>(test::generator()());
+    std::memcpy(static_cast<void*>(&x), bytes, each);
+  }
+  for (std::size_t s = 0; s < targets.size(); ++s)
+    std::copy(in.begin() + offsets[s], in.begin() + offsets[s + 1], wanted.begin() + targets[s]);
+  auto out = where::put(std::vector<T>(wanted.size(), T{}));
+  pmpp::segmented_copy(policy, where::input(in), where::input(offsets), out, where::input(targets));
+  pmpp::synchronize(policy);
+  const auto got = where::get(out);
+  CHECK(std::memcmp(got.data(), wanted.data(), wanted.size() * sizeof(T)) == 0);
+}
+
+}  // namespace
+
+TEST_ALL_PLACES("copy: runs of any size from any alignment to any other") {
+  for (const int size : test::some_of({64, 65, 127, 200, 1000}))  // 256 of each: all pairs of places in a word
+    copies_from_and_to_anywhere<where, unsigned char>(std::vector<int>(256, size));
+  std::vector<int> rising(201);
+  std::iota(rising.begin(), rising.end(), 0);
+  std::vector<int> mixed(700, 2), huge{40000, 3, 0, 0, 17000, 16384};
+  mixed.insert(mixed.end(), {0, 30000, 0, 0, 1, 70000});
+  mixed.insert(mixed.end(), 2000, 0);
+  mixed.insert(mixed.end(), 300, 100);
+  for (const auto& sizes : {rising, mixed, huge}) {
+    copies_from_and_to_anywhere<where, unsigned char>(sizes);
+    copies_from_and_to_anywhere<where, std::int16_t>(sizes);
+    copies_from_and_to_anywhere<where, std::uint32_t>(sizes);
+    copies_from_and_to_anywhere<where, test::record<12, 4>>(sizes);
+    copies_from_and_to_anywhere<where, test::record<16, 8>>(sizes);
+  }
+  copies_from_and_to_anywhere<where, test::record<40, 8>>(mixed);
 }
 
 TEST_CASE("a graph of them, lengths on the device") {

@@ -5,7 +5,7 @@
 //
 //   reverse           each element is read once and written once, by the thread that has its mirror image too
 //   reverse_copy      transform, from an iterator that turns words round in registers
-//   rotate            three reversals: of both parts, then of all; no scratch, two reads and two writes of each element
+//   rotate            the shorter part goes to scratch while the longer one is shifted; small arrays go there whole, and back
 //   shift             by k of n: parts of k elements, one launch each, that overlap nothing they read; more than 8 such parts go
 //                     by way of scratch
 //   stable_partition  partition_copy (select.hpp) in place, with the second part in scratch, and a copy back
@@ -81,6 +81,34 @@ struct write_mirrored {
 template <class T>
 struct array_from_end : reverse_iterator<T*> {
   PMPP_HOST_DEVICE explicit array_from_end(T* end) : reverse_iterator<T*>(end) {}
+};
+/// A range from its element m on, then what lies before that; as it is where it has no more than m.
+template <class It>
+struct rotated_iterator : iterator_arithmetic<rotated_iterator<It>> {
+  using value_type = value_of<It>;
+  using reference = value_type;
+  using pointer = void;
+
+  It base;
+  item_count count;
+  std::int64_t m;
+  std::int64_t place = 0;
+
+  PMPP_HOST_DEVICE rotated_iterator(const It& first, const item_count& n, std::int64_t middle)
+      : base(first), count(n), m(middle) {}
+  /// Where element i comes from, if the range has n.
+  PMPP_HOST_DEVICE std::int64_t source(std::int64_t i, std::int64_t n) const {
+    return n <= m ? i : i < n - m ? i + m : i - (n - m);
+  }
+  PMPP_HOST_DEVICE value_type operator*() const { return (*this)[0]; }
+  PMPP_HOST_DEVICE value_type operator[](std::ptrdiff_t i) const { return base[source(place + i, count.get())]; }
+  PMPP_HOST_DEVICE rotated_iterator& operator+=(std::ptrdiff_t n) {
+    place += n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend std::ptrdiff_t operator-(const rotated_iterator& a, const rotated_iterator& b) {
+    return a.place - b.place;
+  }
 };
 template <class A, class B>
 struct write_swapped {
@@ -178,6 +206,34 @@ void shift_elements(const char* function, const P& where, const input<It>& in, s
       detail::copy_part(where, static_cast<const T*>(room), n, data + to);
     });
   }
+}
+
+/// So many bytes go to scratch whole and back, which are two launches: more have the time for others.
+inline constexpr std::int64_t rotated_whole = 4 << 20;
+
+/// Rotates n elements by m, which lies between; the shorter part waits in scratch while the longer one is shifted.
+template <class P, class It>
+void rotate_elements(const char* function, const P& where, const input<It>& in, std::int64_t m) {
+  using T = value_of<It>;
+  const std::int64_t n = in.count.bound, back = n - m;
+  const bool whole = in.count.pointer != nullptr || n <= rotated_whole / std::int64_t(sizeof(T));
+  detail::with_room<T>(function, where, whole ? n : min(m, back), [&](T* room) {
+    const T* const held = room;
+    if (whole) {
+      using rotated = rotated_iterator<It>;
+      detail::copy_elements<tuned<transform_tuning>>(where, input<rotated>{rotated(in.first, in.count, m), in.count},
+                                                     room);
+      detail::copy_elements<tuned<transform_tuning>>(where, input<const T*>{held, in.count}, in.first);
+    } else if (m <= back) {
+      detail::copy_part(where, in.first, m, room);
+      detail::shift_elements(function, where, in, m, 0);
+      detail::copy_part(where, held, m, in.first + back);
+    } else {
+      detail::copy_part(where, in.first + m, back, room);
+      detail::shift_elements(function, where, in, 0, back);
+      detail::copy_part(where, held, back, in.first);
+    }
+  });
 }
 
 /// \return the input, checked, as its elements can be held; k lies in [0, n].
@@ -286,22 +342,16 @@ auto reverse_copy(const P& where, R&& r, O&& out) {
 /// \param r       a range, or its ends, or an iterator and a device_count: then the place where the first one goes counts from the
 ///                upper bound, and nothing is rotated if the range ends in front of middle.
 /// \param middle  an iterator of r.
-/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements read and written twice; three launches. A device_count
-/// takes one more, and 8 bytes of scratch.
-/// \throws as reverse; std::invalid_argument if middle does not lie in r. Example: test/rearrange.cpp, rotate.
+/// Asynchronous on a GPU; may be captured. Scratch, from the workspace or in one allocation in stream order: up to 4 MB, or with a
+/// device_count, n elements, which are written there and copied back (two launches); else the elements of the shorter part, and what the
+/// longer one takes to be shifted (shift_left). Cost there: n elements read and written, those of the shorter part twice.
+/// \throws as reverse; std::invalid_argument if middle does not lie in r; out_of_memory. Example: test/rearrange.cpp, rotate.
 template <execution_policy P, random_access It, end_of<It> End>
 requires reachable_by<It, P> It rotate(const P& where, It first, It middle, End last) {
   const auto in = detail::shifted_input("rotate", first, last, 0);
   const std::int64_t n = in.count.bound, m = middle - first;
   detail::require_middle("rotate", m, n);
-  if (m > 0 && m < n) {
-    using iterator = std::remove_const_t<decltype(in.first)>;
-    detail::reverse_elements(where, detail::first_part(in, m));
-    detail::with_rest("rotate", where, in.count, m, [&](const detail::item_count& rest) {
-      detail::reverse_elements(where, detail::input<iterator>{in.first + m, rest});
-    });
-    detail::reverse_elements(where, in);
-  }
+  if (m > 0 && m < n) detail::rotate_elements("rotate", where, in, m);
   return first + (n - m);
 }
 template <execution_policy P, range_for<P> R>

@@ -7,13 +7,14 @@
 //   copy         each segment to a place of its own in another array
 //   copy_batched each piece from an address of its own to another, so many bytes of each
 //
-//   1. What is moved is numbered through all segments, and cut into tiles: 2048 elements of up to 8 bytes, or for copy_batched 1024
-//      of the words of 16 bytes that the pieces have in their targets, which a scan of their sizes numbers. So a piece of a gigabyte is as good as a
-//      million of a kilobyte, and empty ones cost what their sizes take to read.
-//   2. Two warps search for the segments of a tile's first and last item; the offsets between come to shared memory, and each
-//      thread finds the segments of its items there, of all in step.
-//   3. It loads its items, then it stores them. copy_batched stores whole words; the words at the ends of a piece, of which it
-//      has a part, byte by byte. It loads as wide as the source's address allows.
+//   1. What is moved is numbered through all segments, element by element (of copy_batched byte by byte, by a scan of sizes), and
+//      each segment's beginning counts as 16 bytes. Blocks take equal shares of that row, and cut them into tiles of up to 16 KB: so
+//      a piece of a gigabyte is as good as a million of a kilobyte, and empty ones cost what their offsets take to read.
+//   2. A block searches for the segment that its share begins in, of four tiles at most. Those of a tile come to shared memory with what has to be
+//      known to move their elements, and windows of 16 bytes count how many segments begin up to them.
+//   3. Where segments are short a thread moves an element, of the segment that its window and a step or two of a search tell.
+//   4. Else it moves whole words of 16 bytes of the target: of a source that lies otherwise it reads the two words that cover them, and
+//      shifts (block/load_of_run.hpp). Less than a word at either end of a segment goes by elements.
 //
 // Work: the items and the segments. (PMPP ch. 12, for the search; cub::DeviceMemcpy::Batched sorts pieces by size instead.)
 #pragma once
@@ -23,6 +24,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include <pmpp/block/load_of_run.hpp>
+#include <pmpp/block/scan.hpp>
 #include <pmpp/block/search.hpp>
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/config.hpp>
@@ -39,159 +42,13 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/scan.hpp>
+#include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
-
-/// Moves items [offsets[0], offsets[segments]), each of which knows its segment: move.load(segment, item), move.store(...).
-template <class Offsets, class Move>
-struct move_items_kernel {
-  using item = typename Move::item;
-  static constexpr int threads = 256, each = Move::each, tile = threads * each, window = 1024, min_blocks = 4;
-
-  struct shared {
-    std::int64_t low, high;
-    int begins[window];  ///< of segments that begin in the tile, counted from its first item
-  };
-  struct arguments {
-    Offsets offsets;
-    item_count entries;  ///< of offsets, less `more`
-    int more;
-    Move move;
-  };
-
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t entries = a.entries.get() + a.more;
-    if (entries < 2) return;
-    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.offsets[s]); };
-    const std::int64_t begin = offset(0), end = offset(entries - 1);
-    for (std::int64_t first = begin + block.index() * tile; first < end; first += block.count() * tile) {
-      const int count = static_cast<int>(min(end - first, std::int64_t(tile)));
-      // Segments [low, high) begin after the first item and not after the last one; that of the first item is low - 1.
-      const auto begun = [&](std::int64_t place) {
-        return block::warp_search(block, 0, entries, [&](std::int64_t s) { return offset(s) <= place; });
-      };
-      if (block.warp() == 0)
-        if (const std::int64_t found = begun(first); block.lane() == 0) memory.low = found;
-      if (block.warp() == 1)
-        if (const std::int64_t found = begun(first + count - 1); block.lane() == 0) memory.high = found;
-      block.sync();
-      const std::int64_t low = memory.low, length = memory.high - low;
-      std::int64_t segment[each];
-      if (length <= window) {
-        for (int i = block.thread(); i < int(length); i += threads)
-          memory.begins[i] = static_cast<int>(offset(low + i) - first);
-        block.sync();
-        find_segments(
-            block, int(length), low, [&](int s, int i) { return memory.begins[s] <= i; }, segment);
-      } else {
-        find_segments(
-            block, length, low, [&](std::int64_t s, int i) { return offset(low + s) <= first + i; }, segment);
-      }
-      item x[each];
-      for (int r = 0; r < each; ++r)
-        if (const int i = r * threads + block.thread(); i < count) x[r] = a.move.load(segment[r], first + i);
-      for (int r = 0; r < each; ++r)
-        if (const int i = r * threads + block.thread(); i < count) a.move.store(segment[r], first + i, x[r]);
-      block.sync();  // before shared memory is written again
-    }
-  }
-
-private:
-  /// The segments of a thread's items, of `length` that begin in the tile: the searches take the same steps.
-  template <class Block, class Index, class Begins>
-  PMPP_HOST_DEVICE static void find_segments(Block& block, Index length, std::int64_t low, const Begins& begins,
-                                             std::int64_t (&segment)[each]) {
-    Index base[each]{};
-    for (; length > 0; length /= 2)
-      for (int r = 0; r < each; ++r) {
-        const Index half = (length + 1) / 2;
-        if (begins(base[r] + half - 1, r * threads + block.thread())) base[r] += half;
-      }
-    for (int r = 0; r < each; ++r) segment[r] = low - 1 + base[r];
-  }
-};
-
-/// Enqueues it on a GPU or runs it in the emulator; `most`: as many items as there can be, or -1.
-template <class P, class Offsets, class Move>
-void move_items(const P& where, const Offsets& offsets, const item_count& entries, int more, std::int64_t most,
-                const Move& move) {
-  using kernel = move_items_kernel<Offsets, Move>;
-  const std::int64_t resident = resident_blocks<kernel>(machine_of(where));
-  const std::int64_t blocks = most < 0 ? resident : min(resident, ceil_div(most, std::int64_t(kernel::tile)));
-  pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{offsets, entries, more, move});
-}
-/// The same on the host: each task has as many items.
-template <class P, class Offsets, class Move>
-void move_items_on_host([[maybe_unused]] const P& where, const Offsets& offsets, std::int64_t entries,
-                        const Move& move) {
-  if (entries < 2) return;
-  const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(offsets[s]); };
-  const std::int64_t origin = offset(0);
-  const auto part = [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t s =
-        detail::partition_point(std::int64_t(0), entries, [&](std::int64_t e) { return offset(e) <= origin + begin; }) -
-        1;
-    for (std::int64_t i = origin + begin; i < origin + end; ++i) {
-      while (offset(s + 1) <= i) ++s;
-      move.store(s, i, move.load(s, i));
-    }
-  };
-  if constexpr (std::is_same_v<P, seq_policy>)
-    part(0, offset(entries - 1) - origin);
-  else
-    host_loop::parallel_ranges(where, offset(entries - 1) - origin, part);
-}
-
-/// Element i of segment s goes to place(s, i).
-template <class In, class Out, class Place>
-struct move_elements {
-  using item = value_of<In>;
-  static constexpr int each = sizeof(item) <= 8 ? 8 : sizeof(item) <= 16 ? 4 : 1;
-  In in;
-  Out out;
-  Place place;
-  PMPP_HOST_DEVICE item load(std::int64_t, std::int64_t i) const { return in[i]; }
-  PMPP_HOST_DEVICE void store(std::int64_t s, std::int64_t i, const item& x) const {
-    out[place(s, i)] = static_cast<value_of<Out>>(x);
-  }
-};
-template <class Offsets>
-struct mirrored_place {
-  Offsets offsets;
-  PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t s, std::int64_t i) const {
-    return static_cast<std::int64_t>(offsets[s]) + static_cast<std::int64_t>(offsets[s + 1]) - 1 - i;
-  }
-};
-template <class Offsets, class Targets>
-struct place_in_target {
-  Offsets offsets;
-  Targets targets;
-  PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t s, std::int64_t i) const {
-    return static_cast<std::int64_t>(targets[s]) + (i - static_cast<std::int64_t>(offsets[s]));
-  }
-};
-
-/// Moves all elements of segments to their places.
-template <class P, class In, class At, class Out, class Place>
-void move_segments(const char* function, const P& where, const input<In>& in, const input<At>& offsets, const Out& out,
-                   const Place& place) {
-  static_assert(std::is_trivially_copyable_v<value_of<In>>, "pmpp: elements must be trivially copyable");
-  detail::check_offsets(where, in, offsets);
-  const move_elements<In, Out, Place> move{in.first, out, place};
-  if constexpr (kernel_execution<P>) {
-    detail::check_reachable(where, function, zip_iterator{zip_iterator{in.first, offsets.first}, out});
-    detail::move_items(where, offsets.first, offsets.count, 0, in.count.bound, move);
-  } else {
-    detail::move_items_on_host(where, offsets.first, offsets.count.get(), move);
-  }
-}
-
-// ---- Bytes ---------------------------------------------------------------------------------------------------------
 
 /// Reads a word at a multiple of its size in one access, whatever its bytes are.
 template <class Word>
@@ -212,27 +69,293 @@ PMPP_HOST_DEVICE void write_word(unsigned char* to, const Word& x) {
   memcpy(simt::detail::require_aligned(to, sizeof(Word)), &x, sizeof x);
 #endif
 }
-/// 16 bytes from any address; the words around them are read too.
-PMPP_HOST_DEVICE inline simt::quad read_across(const unsigned char* from) {
-  const auto past = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 4);
-  std::uint32_t word[5];
-  for (int w = 0; w < 5; ++w) word[w] = read_word<std::uint32_t>(from - past + 4 * w);
-  simt::quad x;
-  for (int w = 0; w < 4; ++w)
-    x.word[w] = static_cast<std::uint32_t>((std::uint64_t(word[w + 1]) << 32 | word[w]) >> (8 * past));
-  return x;
-}
 
-/// The words of 16 bytes that `bytes` bytes from `to` on have a part in.
-struct words_of_piece {
-  template <class To, class Bytes>
-  PMPP_HOST_DEVICE std::int64_t operator()(const To& to, const Bytes& bytes) const {
-    const auto n = static_cast<std::int64_t>(bytes);
-    const auto past = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 16);
-    return n <= 0 ? 0 : ceil_div(past + n, std::int64_t(16));
+/// Moves items [offsets[0], offsets[segments]). A Move tells of each segment a route, which a tile's blocks keep in shared memory;
+/// load(route, item) and store(route, item, x); and where `words`, by from(route, item) and to(route, item), the addresses of items
+/// whose copies lie as they do.
+template <class Offsets, class Move>
+struct move_items_kernel {
+  using item = typename Move::item;
+  using route = typename Move::route;
+  static constexpr int threads = 256, each = Move::each, min_blocks = 4, size = sizeof(item);
+  static constexpr int tile =
+      size <= 16 ? 16384 / size : 1024;  ///< items, of which a segment's beginning counts as `cost`
+  static constexpr int cost = ceil_div(16, size), segments = tile / cost + 2;
+  static constexpr int window = max(16, size), windows = 1024, least = 64;
+
+  struct shared {
+    std::int64_t low, last;
+    int length;                ///< segments of the tile
+    int begins[segments + 1];  ///< counted in items from the tile's first one
+    route routes[segments];
+    alignas(16) int begun[windows];  ///< segments that begin in it; then also up to it
+    int sums[threads / simt::warp_size];
+  };
+  struct arguments {
+    Offsets offsets;
+    item_count entries;  ///< of offsets, less `more`
+    int more;
+    Move move;
+  };
+
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    const std::int64_t count = a.entries.get() + a.more - 1;
+    if (count < 1) return;
+    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.offsets[s]); };
+    const std::int64_t origin = offset(0);
+    // Beginnings and items in one row: that of segment s has this place.
+    const auto place = [&](std::int64_t s, std::int64_t begin) { return begin - origin + s * cost; };
+    const auto after = [&](std::int64_t s, std::int64_t begin, std::int64_t end, std::int64_t d) {
+      return min(end, begin + max(std::int64_t(0), d - place(s, begin) - cost));
+    };
+    // Equal shares of up to four tiles each, as many for each block: what takes longer somewhere is shared out.
+    const std::int64_t total = place(count, offset(count)), blocks = block.count();
+    const std::int64_t shares = blocks * ceil_div(total, blocks * (4 * tile));
+    const std::int64_t share = max(ceil_div(total, shares), std::int64_t(tile / 8));
+    const std::int64_t step = ceil_div(share, ceil_div(share, std::int64_t(tile)));
+    for (std::int64_t begin = block.index() * share; begin < total; begin += blocks * share) {
+      if (block.warp() == 0) {
+        const std::int64_t low =
+            block::warp_search(block, 0, count, [&](std::int64_t s) { return place(s, offset(s)) <= begin; }) - 1;
+        if (block.lane() == 0) {
+          memory.low = low;
+          memory.last = after(low, offset(low), offset(low + 1), begin);
+        }
+      }
+      block.sync();
+      std::int64_t low = memory.low, first = memory.last;
+      const std::int64_t end = min(total, begin + share);
+      for (std::int64_t d = begin; d < end; d += step) {
+        const std::int64_t limit = min(end, d + step);
+        for (int w = block.thread(); w < windows; w += threads) memory.begun[w] = 0;
+        block.sync();
+        for (int i = block.thread(); i < segments && low + i < count; i += threads) {
+          const std::int64_t s = low + i, at = offset(s);
+          if (place(s, at) >= limit) break;
+          const std::int64_t next = offset(s + 1);
+          memory.begins[i] = static_cast<int>(max(std::int64_t(0), at - first));
+          memory.routes[i] = a.move.route_of(s);
+          simt::atomic_add<simt::order::relaxed, simt::scope::block>(&memory.begun[memory.begins[i] * size / window],
+                                                                     1);
+          if (s + 1 < count && place(s + 1, next) < limit) continue;
+          memory.length = i + 1;
+          memory.last = after(s, at, next, limit);
+          memory.begins[i + 1] = static_cast<int>(memory.last - first);
+        }
+        block.sync();
+        sum_windows(block, memory);
+        const int length = memory.length, items = memory.begins[length];
+        bool each_alone = true;
+        if constexpr (Move::words)
+          if (length * least <= items) {
+            move_words(block, memory, a.move, first, length, items);
+            each_alone = false;
+          }
+        if (each_alone) move_each(block, memory, a.move, first, items);
+        low += length - 1;
+        first = memory.last;
+        block.sync();  // before shared memory is written again
+      }
+    }
+  }
+
+private:
+  /// Adds to each window those in front of it.
+  template <class Block>
+  PMPP_HOST_DEVICE static void sum_windows(Block& block, shared& memory) {
+    constexpr int own = windows / threads;
+    int* const mine = memory.begun + block.thread() * own;
+    int sum[own], before = 0;
+    for (int w = 0; w < own; ++w) sum[w] = (w > 0 ? sum[w - 1] : 0) + mine[w];
+    const int all = block::warp_inclusive_scan(block, sum[own - 1], plus{});
+    if (block.lane() == simt::warp_size - 1) memory.sums[block.warp()] = all;
+    block.sync();
+    for (int w = 0; w < threads / simt::warp_size; ++w)
+      if (w < block.warp()) before += memory.sums[w];
+    for (int w = 0; w < own; ++w) mine[w] = sum[w] + before + all - sum[own - 1];
+    block.sync();
+  }
+  /// The segment that item i lies in: the last of those that begin in its window, or before, that does not begin after it.
+  PMPP_HOST_DEVICE static int segment_of(const shared& memory, int i) {
+    const int w = static_cast<int>(unsigned(i) * unsigned(size) / unsigned(window));
+    int base = w == 0 ? 0 : memory.begun[w - 1] - 1;
+    for (int length = memory.begun[w] - 1 - base; length > 0; length /= 2) {
+      const int half = (length + 1) / 2;
+      if (memory.begins[base + half] <= i) base += half;
+    }
+    return base;
+  }
+
+  /// Short segments: a thread moves an item.
+  template <class Block>
+  PMPP_HOST_DEVICE static void move_each(Block& block, const shared& memory, const Move& move, std::int64_t first,
+                                         int items) {
+    for (int row = block.thread(); row < items; row += threads * each) {
+      item x[each];
+      int segment[each];
+      for (int r = 0; r < each; ++r)
+        if (const int i = row + r * threads; i < items) segment[r] = segment_of(memory, i);
+      for (int r = 0; r < each; ++r)
+        if (const int i = row + r * threads; i < items) x[r] = move.load(memory.routes[segment[r]], first + i);
+      for (int r = 0; r < each; ++r)
+        if (const int i = row + r * threads; i < items) move.store(memory.routes[segment[r]], first + i, x[r]);
+    }
+  }
+
+  /// Long ones: a thread moves a whole word of 16 bytes of what is written. At most one begins in a window, of the segment that the
+  /// window's last byte is of; what is left of each segment are fewer bytes than a word at either end.
+  template <class Block>
+  PMPP_HOST_DEVICE static void move_words(Block& block, const shared& memory, const Move& move, std::int64_t first,
+                                          int length, int items) {
+    constexpr int unit = min(16, int(alignof(item))), rounds = windows / threads;
+    using word = std::conditional_t<
+        unit == 1, std::uint8_t,
+        std::conditional_t<
+            unit == 2, std::uint16_t,
+            std::conditional_t<unit == 4, std::uint32_t, std::conditional_t<unit == 8, std::uint64_t, simt::quad>>>>;
+    const auto past = [](const unsigned char* p) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 16); };
+    simt::quad x[rounds];
+    unsigned char* target[rounds];
+    for (int r = 0; r < rounds; ++r) {
+      const int w = r * threads + block.thread();
+      target[r] = nullptr;
+      if (w * 16 >= items * size) continue;
+      const int s = memory.begun[w] - 1, begin = memory.begins[s] * size, end = memory.begins[s + 1] * size;
+      const unsigned char* const from = move.from(memory.routes[s], first);
+      unsigned char* const to = move.to(memory.routes[s], first);
+      const int at = w * 16 + (16 - past(to)) % 16;
+      if (at < begin || at + 16 > end) continue;
+      target[r] = to + at;
+      x[r] = block::load_of_run<unit>(from + at, from + begin, from + end);
+    }
+    for (int r = 0; r < rounds; ++r)
+      if (target[r] != nullptr) write_word(target[r], x[r]);
+
+    constexpr int lanes = 32 / unit, together = 4;
+    for (int row = block.thread(); row < length * lanes; row += threads * together) {
+      word y[together];
+      for (int r = 0; r < together; ++r) {
+        target[r] = nullptr;
+        const int i = row + r * threads, s = i / lanes, k = i % lanes * unit;
+        if (s >= length) continue;
+        const int begin = memory.begins[s] * size, end = memory.begins[s + 1] * size;
+        const unsigned char* const from = move.from(memory.routes[s], first);
+        unsigned char* const to = move.to(memory.routes[s], first);
+        const int head = min(end, begin + (16 - past(to + begin)) % 16), tail = max(head, end - past(to + end));
+        const int at = k < 16 ? begin + k : tail + k - 16;
+        if (at >= (k < 16 ? head : end)) continue;
+        target[r] = to + at;
+        y[r] = read_word<word>(from + at);
+      }
+      for (int r = 0; r < together; ++r)
+        if (target[r] != nullptr) write_word(target[r], y[r]);
+    }
   }
 };
-/// Writes how many words there are up to each piece, behind a zero.
+
+/// Enqueues it on a GPU or runs it in the emulator; `most`: as many items as there can be, or -1.
+template <class P, class Offsets, class Move>
+void move_items(const P& where, const Offsets& offsets, const item_count& entries, int more, std::int64_t most,
+                const Move& move) {
+  using kernel = move_items_kernel<Offsets, Move>;
+  const std::int64_t resident = resident_blocks<kernel>(machine_of(where)), total = most + entries.bound * kernel::cost;
+  const std::int64_t blocks = most < 0 ? resident : min(resident, ceil_div(total, std::int64_t(kernel::tile / 8)));
+  pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{offsets, entries, more, move});
+}
+/// The same on the host: each task has as many items.
+template <class P, class Offsets, class Move>
+void move_items_on_host([[maybe_unused]] const P& where, const Offsets& offsets, std::int64_t entries,
+                        const Move& move) {
+  if (entries < 2) return;
+  const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(offsets[s]); };
+  const std::int64_t origin = offset(0);
+  const auto part = [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t s =
+        detail::partition_point(std::int64_t(0), entries, [&](std::int64_t e) { return offset(e) <= origin + begin; }) -
+        1;
+    for (std::int64_t i = origin + begin; i < origin + end; ++i) {
+      while (offset(s + 1) <= i) ++s;
+      const auto route = move.route_of(s);
+      move.store(route, i, move.load(route, i));
+    }
+  };
+  if constexpr (std::is_same_v<P, seq_policy>)
+    part(0, offset(entries - 1) - origin);
+  else
+    host_loop::parallel_ranges(where, offset(entries - 1) - origin, part);
+}
+
+template <class T>
+inline constexpr int items_in_flight = sizeof(T) <= 8    ? 8
+                                       : sizeof(T) <= 16 ? 4
+                                                         : 1;
+
+/// Element i of a segment backwards: to a sum less i.
+template <class In, class Out, class Offsets>
+struct mirror_elements {
+  using item = value_of<In>;
+  using route = std::int64_t;
+  static constexpr int each = items_in_flight<item>;
+  static constexpr bool words = false;
+  In in;
+  Out out;
+  Offsets offsets;
+  PMPP_HOST_DEVICE route route_of(std::int64_t s) const {
+    return static_cast<std::int64_t>(offsets[s]) + static_cast<std::int64_t>(offsets[s + 1]) - 1;
+  }
+  PMPP_HOST_DEVICE item load(route, std::int64_t i) const { return in[i]; }
+  PMPP_HOST_DEVICE void store(route sum, std::int64_t i, const item& x) const {
+    out[sum - i] = static_cast<value_of<Out>>(x);
+  }
+};
+/// Element i of a segment to another place: so many after i.
+template <class In, class Out, class Offsets, class Targets>
+struct place_elements {
+  using item = value_of<In>;
+  using route = std::int64_t;
+  static constexpr int each = items_in_flight<item>;
+  static constexpr bool words = std::is_pointer_v<In> && std::is_same_v<Out, item*> && sizeof(item) <= 16;
+  In in;
+  Out out;
+  Offsets offsets;
+  Targets targets;
+  PMPP_HOST_DEVICE route route_of(std::int64_t s) const {
+    return static_cast<std::int64_t>(targets[s]) - static_cast<std::int64_t>(offsets[s]);
+  }
+  PMPP_HOST_DEVICE item load(route, std::int64_t i) const { return in[i]; }
+  PMPP_HOST_DEVICE void store(route shift, std::int64_t i, const item& x) const {
+    out[i + shift] = static_cast<value_of<Out>>(x);
+  }
+  PMPP_HOST_DEVICE const unsigned char* from(route, std::int64_t i) const {
+    return reinterpret_cast<const unsigned char*>(in + i);
+  }
+  PMPP_HOST_DEVICE unsigned char* to(route shift, std::int64_t i) const {
+    return reinterpret_cast<unsigned char*>(out + i + shift);
+  }
+};
+
+/// Moves all elements of segments to their places.
+template <class P, class In, class At, class Out, class Move>
+void move_segments(const char* function, const P& where, const input<In>& in, const input<At>& offsets, const Out& out,
+                   const Move& move) {
+  static_assert(std::is_trivially_copyable_v<value_of<In>>, "pmpp: elements must be trivially copyable");
+  detail::check_offsets(where, in, offsets);
+  if constexpr (kernel_execution<P>) {
+    detail::check_reachable(where, function, zip_iterator{zip_iterator{in.first, offsets.first}, out});
+    detail::move_items(where, offsets.first, offsets.count, 0, in.count.bound, move);
+  } else {
+    detail::move_items_on_host(where, offsets.first, offsets.count.get(), move);
+  }
+}
+
+struct bytes_of_piece {
+  template <class Bytes>
+  PMPP_HOST_DEVICE std::int64_t operator()(const Bytes& bytes) const {
+    return max(std::int64_t(0), static_cast<std::int64_t>(bytes));
+  }
+};
+/// Writes how many bytes there are up to each piece, behind a zero.
 struct write_ends {
   std::int64_t* ends;
   PMPP_HOST_DEVICE void operator()(std::int64_t i, std::int64_t end) const {
@@ -240,58 +363,31 @@ struct write_ends {
     ends[i + 1] = end;
   }
 };
-/// Item `i` of all is a word of piece s.
-template <class Sources, class Targets, class Sizes>
-struct move_words {
-  using item = simt::quad;
-  static constexpr int each = 4;
+/// Byte i of all is one of piece s, whose first one is that of number ends[s].
+template <class Sources, class Targets>
+struct place_bytes {
+  using item = unsigned char;
+  struct route {
+    std::uintptr_t from, to;  ///< of byte 0, were it in the piece
+  };
+  static constexpr int each = 8;
+  static constexpr bool words = true;
   Sources sources;
   Targets targets;
-  Sizes sizes;
   const std::int64_t* ends;
 
-  PMPP_HOST_DEVICE item load(std::int64_t s, std::int64_t i) const {
-    const part p(*this, s, i);
-    item x{};
-    const auto past = static_cast<int>(reinterpret_cast<std::uintptr_t>(p.from) % 16);
-    const bool whole = p.first == 0 && p.last == 16;
-    if (!whole || (past % 4 != 0 && (p.begin < 3 || p.begin + 19 > p.size)))
-      for (int k = 0; k < 16; ++k) {
-        if (k >= p.first && k < p.last) x.word[k / 4] |= std::uint32_t(p.from[k]) << k % 4 * 8;
-      }
-    else if (past == 0)
-      x = read_word<simt::quad>(p.from);
-    else if (past % 4 == 0)
-      for (int w = 0; w < 4; ++w) x.word[w] = read_word<std::uint32_t>(p.from + 4 * w);
-    else
-      x = read_across(p.from);
-    return x;
+  PMPP_HOST_DEVICE route route_of(std::int64_t s) const {
+    const auto end = static_cast<std::uintptr_t>(ends[s]);
+    return {reinterpret_cast<std::uintptr_t>(sources[s]) - end, reinterpret_cast<std::uintptr_t>(targets[s]) - end};
   }
-  PMPP_HOST_DEVICE void store(std::int64_t s, std::int64_t i, const item& x) const {
-    const part p(*this, s, i);
-    if (p.first == 0 && p.last == 16) return write_word(p.to, x);
-    for (int k = 0; k < 16; ++k)
-      if (k >= p.first && k < p.last) p.to[k] = static_cast<unsigned char>(x.word[k / 4] >> k % 4 * 8);
+  PMPP_HOST_DEVICE item load(const route& r, std::int64_t i) const { return *from(r, i); }
+  PMPP_HOST_DEVICE void store(const route& r, std::int64_t i, item x) const { *to(r, i) = x; }
+  PMPP_HOST_DEVICE const unsigned char* from(const route& r, std::int64_t i) const {
+    return reinterpret_cast<const unsigned char*>(r.from + static_cast<std::uintptr_t>(i));
   }
-
-private:
-  /// The word's place; of its 16 bytes, the piece has [first, last).
-  struct part {
-    const unsigned char* from;
-    unsigned char* to;
-    std::int64_t begin, size;  ///< where the word begins in the piece, and how long that is
-    int first, last;
-
-    PMPP_HOST_DEVICE part(const move_words& m, std::int64_t s, std::int64_t i) {
-      auto* const target = static_cast<unsigned char*>(static_cast<void*>(m.targets[s]));
-      size = static_cast<std::int64_t>(m.sizes[s]);
-      begin = (i - m.ends[s]) * 16 - static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(target) % 16);
-      first = static_cast<int>(max(std::int64_t(0), -begin));
-      last = static_cast<int>(min(std::int64_t(16), size - begin));
-      from = static_cast<const unsigned char*>(static_cast<const void*>(m.sources[s])) + begin;
-      to = target + begin;
-    }
-  };
+  PMPP_HOST_DEVICE unsigned char* to(const route& r, std::int64_t i) const {
+    return reinterpret_cast<unsigned char*>(r.to + static_cast<std::uintptr_t>(i));
+  }
 };
 
 template <class Source, class Target>
@@ -320,8 +416,10 @@ auto segmented_reverse(const P& where, R&& r, Offsets&& offsets, O&& out) {
   detail::require_offsets(function, at);
   detail::check_output(function, "out", out, in.count.bound, in, at);
   using offset_iterator = std::remove_const_t<decltype(at.first)>;
-  detail::move_segments(function, where, in, at, detail::with_stored(detail::unwrap(detail::begin_of(out))),
-                        detail::mirrored_place<offset_iterator>{at.first});
+  const auto to = detail::with_stored(detail::unwrap(detail::begin_of(out)));
+  using move = detail::mirror_elements<std::remove_const_t<decltype(in.first)>, std::remove_const_t<decltype(to)>,
+                                       offset_iterator>;
+  detail::move_segments(function, where, in, at, to, move{in.first, to, at.first});
   return detail::begin_of(out) + in.count.bound;
 }
 
@@ -349,9 +447,11 @@ void segmented_copy(const P& where, R&& r, Offsets&& offsets, O&& out, OutOffset
   detail::require_writable<std::remove_const_t<decltype(to)>>();
   detail::require_not_null(function, "out", to, in.count.bound);
   detail::check_apart(function, "out", to, min(std::int64_t(1), in.count.bound), in);
-  using place =
-      detail::place_in_target<std::remove_const_t<decltype(at.first)>, std::remove_const_t<decltype(targets.first)>>;
-  detail::move_segments(function, where, in, at, detail::with_stored(to), place{at.first, targets.first});
+  const auto stored = detail::with_stored(to);
+  using move =
+      detail::place_elements<std::remove_const_t<decltype(in.first)>, std::remove_const_t<decltype(stored)>,
+                             std::remove_const_t<decltype(at.first)>, std::remove_const_t<decltype(targets.first)>>;
+  detail::move_segments(function, where, in, at, stored, move{in.first, stored, at.first, targets.first});
 }
 
 /// Copies bytes[i] bytes from sources[i] to targets[i], for each of many pieces: memcpy for all of them in one call.
@@ -379,20 +479,18 @@ void copy_batched(const P& where, Sources&& sources, Targets&& targets, Sizes&& 
   static_assert(std::is_integral_v<value_of<size_iterator>>, "pmpp::copy_batched: bytes must be integers");
   if constexpr (detail::require_addresses<value_of<source_iterator>, value_of<target_iterator>>()) {
     if (n == 0) return;
-    using words = detail::move_words<source_iterator, target_iterator, size_iterator>;
+    using move = detail::place_bytes<source_iterator, target_iterator>;
     if constexpr (kernel_execution<P>) {
       detail::check_reachable(where, function, zip_iterator{zip_iterator{from.first, to.first}, sizes.first});
       detail::scratch memory(where, detail::checked_bytes(n + 1, sizeof(std::int64_t), function), 0);
       auto* const ends = memory.template take<std::int64_t>(n + 1);
-      using ends_of = zip_iterator<target_iterator, size_iterator>;
       const auto counted =
-          detail::mapped<std::int64_t>(detail::input<ends_of>{ends_of(to.first, sizes.first), from.count},
-                                       detail::apply_to_pair<detail::words_of_piece>{});
+          detail::mapped<std::int64_t>(detail::input<size_iterator>{sizes.first, from.count}, detail::bytes_of_piece{});
       auto sink = tabulate_output<std::int64_t>(detail::write_ends{ends});
       detail::scan_input<tuned<scan_tuning>, detail::scan_kind::inclusive>(function, where, counted, sink,
                                                                            detail::scan_start<std::int64_t>{}, plus{});
       detail::move_items(where, static_cast<const std::int64_t*>(ends), from.count, 1, -1,
-                         words{from.first, to.first, sizes.first, ends});
+                         move{from.first, to.first, ends});
     } else {
       const auto part = [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i)

@@ -92,7 +92,7 @@ GREEDY(place_of_part) GREEDY(place_taps) GREEDY(plain) GREEDY(polynomial) GREEDY
 GREEDY(project) GREEDY(projected_input) GREEDY(put_in_order) GREEDY(quotient) GREEDY(radix_items) GREEDY(radix_key_of)
 GREEDY(radix_passes) GREEDY(radix_sort) GREEDY(radix_sort_by_passes) GREEDY(radix_sort_on_host)
 GREEDY(radix_sort_together) GREEDY(radix_sorts_together) GREEDY(raw_pointer) GREEDY(reaches_dlpack)
-GREEDY(read_across) GREEDY(read_word) GREEDY(rebalance) GREEDY(record_if) GREEDY(record_node) GREEDY(record_or_launch)
+GREEDY(read_word) GREEDY(rebalance) GREEDY(record_if) GREEDY(record_node) GREEDY(record_or_launch)
 GREEDY(record_while) GREEDY(recorded) GREEDY(reduce) GREEDY(reduce_and_sink) GREEDY(reduce_and_wait)
 GREEDY(reduce_by_key) GREEDY(reduce_by_key_into) GREEDY(reduce_into) GREEDY(reduce_on_blocks) GREEDY(reduce_on_host)
 GREEDY(reduce_runs) GREEDY(reduce_same_bits) GREEDY(reduce_warps) GREEDY(remove) GREEDY(remove_copy)

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Words from any address, by the aligned ones that cover them, shifted in registers.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <pmpp/core/config.hpp>
+
+namespace pmpp::inline PMPP_BACKEND::block {
+
+/// Reads 4-byte words that begin anywhere, and up to 15 bytes on either side. Bytes: what divides where they begin.
+template <int Bytes, int Words>
+PMPP_HOST_DEVICE void load_covering(std::uint32_t (&to)[Words], const void* from) {
+  struct alignas(16) quad {
+    std::uint32_t item[4];
+  };
+  const auto shift = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
+  const char* first = static_cast<const char*>(from) - shift;
+  std::uint32_t word[Words + 4] = {};
+  for (int k = 0; k < Words + 4; k += 4) {
+    if (k == Words && shift == 0) break;
+    quad read;
+#if defined(__CUDA_ARCH__)
+    read = *reinterpret_cast<const quad*>(first + 4 * k);
+#else
+    memcpy(&read, first + 4 * k, sizeof(read));
+#endif
+    for (int j = 0; j < 4; ++j) word[k + j] = read.item[j];
+  }
+  for (int j = 0; j < Words + 2; ++j) word[j] = (shift & 8) != 0 ? word[j + 2] : word[j];
+  for (int j = 0; j < Words + 1; ++j) word[j] = (shift & 4) != 0 ? word[j + 1] : word[j];
+  for (int j = 0; j < Words; ++j)
+    to[j] = Bytes % 4 == 0 ? word[j]
+                           : static_cast<std::uint32_t>((std::uint64_t(word[j + 1]) << 32 | word[j]) >> shift % 4 * 8);
+}
+
+}  // namespace pmpp::inline PMPP_BACKEND::block
