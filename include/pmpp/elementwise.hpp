@@ -160,11 +160,12 @@ struct for_each_index_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, std::int64_t all, Index rows, Index cols, table_place<Index> step,
                                    int rounds, const F& f) const {
-    std::int64_t i = block.index() * threads * rounds + block.thread();
+    const std::int64_t i = block.index() * threads * rounds + block.thread();
     if (i >= all) return;
     table_place<Index> at(static_cast<Index>(i), rows, cols);
+    const auto own = static_cast<int>(min(std::int64_t(rounds), ceil_div(all - i, std::int64_t(threads))));
     simt::previous_kernels_done();
-    for (int r = 0; r < rounds && i < all; ++r, i += threads) {
+    for (int r = 0; r < own; ++r) {
       f(static_cast<std::int64_t>(at.slice), static_cast<std::int64_t>(at.row), static_cast<std::int64_t>(at.col));
       at.advance(step, rows, cols);
     }
