@@ -30,6 +30,16 @@ struct always_five {
 struct is_odd {
   PMPP_HOST_DEVICE int operator()(int x) const { return x % 2 == 0 ? 0 : 4; }
 };
+template <class T>
+struct is_given {
+  T value;
+  PMPP_HOST_DEVICE bool operator()(const T& x) const { return x == value; }
+};
+template <class T>
+struct gives {
+  T value;
+  PMPP_HOST_DEVICE T operator()(const T&) const { return value; }
+};
 struct tripled {
   PMPP_HOST_DEVICE int operator()(int x) const { return 3 * x; }
 };
@@ -85,6 +95,40 @@ TEST_ALL_PLACES("replace and transform_if: what is not meant stays") {
   }
 }
 
+/// In place, from any element on, in part: few, most or none are meant, and nothing beside them is touched.
+template <class where, class T>
+void written_in_place() {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 15, 16, 33, 1000, 5 * tile + 3, 40000}))
+    for (const std::int64_t begin : {0, 1, 2, 3, 5, 11})
+      for (const unsigned one_of : {1u, 3u, 100u, 1u << 20}) {
+        CAPTURE(n);
+        CAPTURE(begin);
+        CAPTURE(one_of);
+        const T meant = test::element<T>(3, 3u), other = test::element<T>(5, 1u), next = test::element<T>(7, 2u);
+        std::vector<T> v;
+        for (std::int64_t i = 0; i < begin + n + 3; ++i)
+          v.push_back(unsigned(i * 2654435761u >> 7) % one_of == 0 ? meant : other);
+        auto wanted = v;
+        std::replace(wanted.begin() + begin, wanted.begin() + begin + n, meant, next);
+        auto x = where::put(v), y = where::put(v), z = where::put(v);
+        pmpp::replace(policy, x.begin() + begin, x.begin() + begin + n, meant, next);
+        CHECK(where::get(x) == wanted);
+        pmpp::replace_if(policy, y.begin() + begin, y.begin() + begin + n, is_given<T>{meant}, next);
+        CHECK(where::get(y) == wanted);
+        pmpp::transform_if(policy, z.begin() + begin, z.begin() + begin + n, z.begin() + begin, gives<T>{next},
+                           is_given<T>{meant});
+        CHECK(where::get(z) == wanted);
+      }
+}
+TEST_ALL_PLACES("replace and transform_if in place, of every size and alignment") {
+  written_in_place<where, std::uint8_t>();
+  written_in_place<where, std::uint16_t>();
+  written_in_place<where, float>();
+  written_in_place<where, std::int64_t>();
+  written_in_place<where, test::record<12, 4>>();
+}
+
 TEST_ALL_PLACES("differences, of every alignment") {
   const typename where::policy policy{};
   for (const std::int64_t n : test::sizes(tile, 3 * tile + 5))
@@ -108,8 +152,9 @@ TEST_ALL_PLACES("differences, of every alignment") {
 
 TEST_ALL_PLACES("tables: every place once") {
   const typename where::policy policy{};
-  const std::int64_t shapes[][3] = {{1, 1, 1},  {1, 3, 700}, {1, 700, 3}, {5, 7, 33},
-                                    {40, 1, 2}, {3, 300, 1}, {1, 0, 5},   {0, 4, 4}};
+  const std::int64_t shapes[][3] = {{1, 1, 1},     {1, 3, 700},   {1, 700, 3}, {5, 7, 33},   {40, 1, 2},
+                                    {3, 300, 1},   {1, 0, 5},     {0, 4, 4},   {3, 40, 333}, {1, 50001, 3},
+                                    {50001, 3, 1}, {2, 1, 70000}, {7, 257, 51}};
   for (const auto& [depth, rows, cols] : shapes) {
     CAPTURE(depth);
     CAPTURE(rows);
@@ -137,12 +182,35 @@ TEST_ALL_PLACES("tables: every place once") {
   }
 }
 
+template <class Index>
+bool places_follow(Index rows, Index cols, Index step, Index first, int count) {
+  const pmpp::detail::table_place<Index> by(step, rows, cols);
+  pmpp::detail::table_place<Index> at(first, rows, cols);
+  bool right = true;
+  for (Index i = first; count > 0; i += step, --count, at.advance(by, rows, cols))
+    right = right && at.col == i % cols && at.row == i / cols % rows && at.slice == i / cols / rows;
+  return right;
+}
+TEST_CASE("tables: from place to place by sums, of more than 2^32 places too") {
+  for (const unsigned cols : {1u, 2u, 3u, 255u, 256u, 257u, 40000u, 2147483647u})
+    for (const unsigned rows : {1u, 2u, 7u, 255u, 70000u}) {
+      CAPTURE(cols);
+      CAPTURE(rows);
+      CHECK(places_follow<std::uint32_t>(rows, cols, 256, 2000000000, 500));
+      CHECK(places_follow<std::uint64_t>(rows, cols, 256, (std::uint64_t(1) << 40) + 77, 500));
+      CHECK(places_follow<std::uint64_t>(cols, std::uint64_t(rows) << 20, 256, (std::uint64_t(1) << 52) + 3, 500));
+    }
+}
+
 TEST_CASE("elementwise: lengths on the device") {
   const pmpp::device_buffer<int> n(std::vector<int>{3});
   const pmpp::device_count count{n.data(), 5};
   pmpp::device_buffer<int> x(std::vector<int>{1, 2, 3, 1, 1}), out(5, -1);
   pmpp::replace(device, x.begin(), count, 1, 9);
   CHECK(pmpp::to_host(x) == std::vector<int>{9, 2, 3, 1, 1});
+  pmpp::device_buffer<int> y(std::vector<int>{9, 2, 3, 1, 1});
+  pmpp::transform_if(device, y.begin(), count, y.begin(), tripled{}, is_odd{});
+  CHECK(pmpp::to_host(y) == std::vector<int>{27, 2, 9, 1, 1});
   pmpp::adjacent_difference(device, x.begin(), count, out);
   CHECK(pmpp::to_host(out) == std::vector<int>{9, -7, 1, -1, -1});
   pmpp::tabulate(device, out.begin(), count, squared{});

@@ -76,6 +76,31 @@ TEST_ALL_PLACES("reverse_copy of elements of any size, from and to anywhere") {
   reverse_anywhere<where, test::record<12, 4>>();
 }
 
+/// 1 KB, so that few are many bytes.
+struct wide_element {
+  int number, rest[255];
+};
+TEST_ALL_PLACES("shifts of many bytes, by parts") {
+  const typename where::policy policy{};
+  std::vector<wide_element> v(9000);
+  for (std::size_t i = 0; i < v.size(); ++i) v[i].number = v[i].rest[254] = int(i);
+  for (const std::int64_t k : {2200, 4000, 4600}) {
+    CAPTURE(k);
+    auto left = where::put(v), right = where::put(v);
+    pmpp::shift_left(policy, left, k);
+    pmpp::shift_right(policy, right, k);
+    const auto l = where::get(left), r = where::get(right);
+    bool moved = true;
+    for (std::size_t i = 0; i < v.size() - std::size_t(k); ++i) {
+      const auto& x = l[i];
+      const auto& y = r[i + std::size_t(k)];
+      moved = moved && x.number == int(i + std::size_t(k)) && x.rest[254] == x.number && y.number == int(i) &&
+              y.rest[254] == y.number;
+    }
+    CHECK(moved);
+  }
+}
+
 TEST_ALL_PLACES("rotate and shift") {
   const typename where::policy policy{};
   for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 2, 33, 1000, 2 * tile + 7}))

@@ -153,6 +153,20 @@ TEST_ALL_PLACES("arrays that all lie differently, of several types") {
     }
 }
 
+TEST_ALL_PLACES("for_each: every element once, wherever an array begins") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 31, 32, 257, 5000, 70001}))
+    for (const std::int64_t begin : {0, 1, 2, 7, 31, 33}) {
+      CAPTURE(n);
+      CAPTURE(begin);
+      std::vector<int> wanted(std::size_t(begin + n + 9), 0);
+      auto x = where::put(wanted);
+      for (std::int64_t i = begin; i < begin + n; ++i) ++wanted[std::size_t(i)];
+      pmpp::for_each(policy, x.begin() + begin, x.begin() + begin + n, add_one_to{});
+      CHECK(where::get(x) == wanted);
+    }
+}
+
 TEST_ALL_PLACES("for_each changes elements in place") {
   const typename where::policy policy{};
   for (const std::int64_t n : test::some_of({0, 1, 1000, 100003})) {

@@ -3,9 +3,13 @@
 // More that is done to each element by itself: tabulate, generate, replace, replace_if, replace_copy, replace_copy_if,
 // transform_if, adjacent_difference, for_each_index.
 //
-// All are transform with another function (transform.hpp): vectors of 16 bytes, four a thread in flight, one launch, no scratch.
-// What is replaced, or transformed under a condition, is written alone: where little is, the cost is a read of the input.
-// (PMPP ch. 2 and 3.)
+// All but for_each_index are transform with another function (transform.hpp): vectors of 16 bytes, four a thread in flight, one
+// launch, no scratch. What is replaced, or transformed under a condition, is written alone: where little is, the cost is a read of
+// the input. In an array itself that is each vector in which something is another; elsewhere each element by itself, as what lies
+// beside it is not known.
+//
+// for_each_index numbers places through. A thread divides once, to find its first place; from one place to the next, a block's
+// threads further, are sums with carries. (PMPP ch. 2 and 3.)
 #pragma once
 
 #include <cstdint>
@@ -26,6 +30,7 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/transform.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -47,15 +52,24 @@ struct equals_given {
     return static_cast<bool>(x == value);
   }
 };
-/// Writes a value where pred is true of what is there.
-template <class Out, class Pred, class T>
-struct overwrite_if {
-  Out out;
+template <class Pred, class T>
+struct replaced_where {
   Pred pred;
   T value;
   template <class X>
-  PMPP_HOST_DEVICE void operator()(std::int64_t i, const X& x) const {
-    if (static_cast<bool>(pred(value_of_stored(x)))) out[i] = value;
+  PMPP_HOST_DEVICE written_element<T> operator()(const X& x) const {
+    const bool replaced = static_cast<bool>(pred(value_of_stored(x)));
+    return {replaced ? value : static_cast<T>(x), replaced};
+  }
+};
+template <class F, class Pred, class T>
+struct transformed_where {
+  F f;
+  Pred pred;
+  template <class X>
+  PMPP_HOST_DEVICE written_element<T> operator()(const X& x) const {
+    if (static_cast<bool>(pred(x))) return {static_cast<T>(f(x)), true};
+    return {static_cast<T>(x), false};
   }
 };
 /// The value where pred is true of an element, else the element.
@@ -105,32 +119,56 @@ void for_each_with_place(const P& where, const input<In>& in, const F& f) {
   detail::copy_elements<tuned<transform_tuning>>(where, in, tabulate_output_iterator<value_of<In>, F>(f));
 }
 
+/// Writes those of f(x[i]) to x[i] that are to be written.
+template <class P, class It, class F>
+void write_in_place(const P& where, const input<It>& in, const F& f) {
+  detail::copy_elements<tuned<transform_tuning>>(where, detail::mapped<written_element<value_of<It>>>(in, f),
+                                                 in_place_iterator<It>(in.first));
+}
+
 template <class P, class R, class Pred>
 void replace_in(const char* function, const P& where, R& r, const Pred& pred, const element_value<R>& value) {
   const auto in = detail::input_of<true>(function, r);
   if constexpr (require_writable<std::remove_const_t<decltype(in.first)>>()) {
     const auto stored = detail::with_stored(in);
-    using target = std::remove_const_t<decltype(stored.first)>;
-    detail::for_each_with_place(
-        where, stored, overwrite_if<target, Pred, value_of<target>>{stored.first, pred, value_of<target>(value)});
+    using T = value_of<std::remove_const_t<decltype(stored.first)>>;
+    detail::write_in_place(where, stored, replaced_where<Pred, T>{pred, T(value)});
   }
 }
 
-template <class F>
+/// A place of a table, or a distance between two places numbered through: that many slices, rows and columns.
+template <class Index>
+struct table_place {
+  Index slice, row, col;
+
+  PMPP_HOST_DEVICE table_place(Index i, Index rows, Index cols)
+      : slice(i / cols / rows), row(i / cols - slice * rows), col(i - i / cols * cols) {}
+  PMPP_HOST_DEVICE void advance(const table_place& by, Index rows, Index cols) {
+    col += by.col;
+    row += by.row;
+    slice += by.slice;
+    if (col >= cols) col -= cols, ++row;
+    if (row >= rows) row -= rows, ++slice;
+  }
+};
+/// Index: of 32 bits where the places' numbers fit twice, so that sums do.
+template <class Index, class F>
 struct for_each_index_kernel {
-  static constexpr int threads = 256;
+  static constexpr bool begins_early = simt::can_begin_early;
+  static constexpr int threads = 256, most_rounds = sizeof(Index) == 4 ? 8 : 32;  // divisions of 64 bits are long
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, std::int64_t depth, std::int64_t rows, std::int64_t cols, int width,
-                                   const F& f) const {
-    const extent3 at = block.position(), grid = block.grid_shape();
-    const int height = threads / width;
-    const std::int64_t x = std::int64_t(at.x) * width + block.thread() % width;
-    if (x >= cols) return;
-    for (std::int64_t z = at.z; z < depth; z += grid.z)
-      for (std::int64_t y = std::int64_t(at.y) * height + block.thread() / width; y < rows;
-           y += std::int64_t(grid.y) * height)
-        f(z, y, x);
+  PMPP_HOST_DEVICE void operator()(Block& block, std::int64_t all, Index rows, Index cols, table_place<Index> step,
+                                   int rounds, const F& f) const {
+    const std::int64_t i = block.index() * threads * rounds + block.thread();
+    if (i >= all) return;
+    table_place<Index> at(static_cast<Index>(i), rows, cols);
+    const auto own = static_cast<int>(min(std::int64_t(rounds), ceil_div(all - i, std::int64_t(threads))));
+    simt::previous_kernels_done();
+    for (int r = 0; r < own; ++r) {
+      f(static_cast<std::int64_t>(at.slice), static_cast<std::int64_t>(at.row), static_cast<std::int64_t>(at.col));
+      at.advance(step, rows, cols);
+    }
   }
 };
 template <class F>
@@ -151,14 +189,16 @@ void for_each_in_box(const P& where, std::int64_t depth, std::int64_t rows, std:
   });
   if (all == 0) return;
   if constexpr (kernel_execution<P>) {
-    int width = 1;
-    while (width < 256 && width < cols) width *= 2;
-    const std::int64_t height = 256 / width;
-    pmpp::launch(where,
-                 grid{extent3(ceil_div(cols, std::int64_t(width)), min<std::int64_t>(ceil_div(rows, height), 65535),
-                              min<std::int64_t>(depth, 65535)),
-                      extent3(256)},
-                 for_each_index_kernel<F>{}, depth, rows, cols, width, f);
+    const auto run = [&](auto index) {
+      using Index = decltype(index);
+      using kernel = for_each_index_kernel<Index, F>;
+      const auto wide = static_cast<Index>(cols), high = static_cast<Index>(rows);
+      const std::int64_t tiles = ceil_div(all, std::int64_t(kernel::threads));
+      const int rounds = detail::rounds_of(where, tiles, kernel::most_rounds);
+      pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), kernel{}, all, high, wide,
+                   table_place<Index>(kernel::threads, high, wide), rounds, f);
+    };
+    all >> 31 == 0 ? run(std::uint32_t()) : run(std::uint64_t());
   } else {
     const auto part = [&](std::int64_t begin, std::int64_t end) {
       std::int64_t x = begin % cols, y = begin / cols % rows, z = begin / cols / rows;
@@ -233,7 +273,8 @@ auto generate(const P& where, R&& r, F f) {
 ///
 /// \param r     a range, or two iterators, or an iterator and a device_count; visible to `where`.
 /// \param pred  callable on `where`'s machine; called once for each element.
-/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements read, those replaced written; one launch.
+/// Asynchronous on a GPU; no allocation; may be captured. Cost: n elements read, and the vectors of 16 bytes written in which one
+/// is replaced; one launch.
 /// \throws as transform. Example: test/elementwise.cpp, replace.
 template <execution_policy P, range_for<P> R, class Pred>
 void replace_if(const P& where, R&& r, Pred pred, const std::type_identity_t<element_value<R>>& value) {
@@ -273,7 +314,8 @@ auto replace_copy(const P& where, R&& r, O&& out, const std::type_identity_t<ele
 /// Writes f(r[i]) to out[i] where pred(r[i]) is true, and leaves out[i] as it is elsewhere. As transform, in place too.
 ///
 /// \param pred  callable on `where`'s machine; called once for each element, f for those where it is true.
-/// Cost: n elements read, those where pred is true written; one launch. Example: test/elementwise.cpp, transform_if.
+/// Cost: n elements read, those where pred is true written, in place with what shares their 16 bytes; one launch.
+/// Example: test/elementwise.cpp, transform_if.
 template <execution_policy P, range_for<P> R, output_for<P> O, class F, class Pred>
 auto transform_if(const P& where, R&& r, O&& out, F f, Pred pred) {
   const auto in = detail::input_of("transform_if", r);
@@ -283,8 +325,16 @@ auto transform_if(const P& where, R&& r, O&& out, F f, Pred pred) {
   using result = std::remove_const_t<decltype(target)>;
   using X = element_value<R>;
   if constexpr (detail::require_marked<gpu_execution<P>, F>() && detail::require_marked<gpu_execution<P>, Pred>() &&
-                detail::require_predicate<Pred, X>() && detail::require_function<value_of<result>, F, X>())
-    detail::for_each_with_place(where, in, detail::transform_where<result, F, Pred>{target, f, pred});
+                detail::require_predicate<Pred, X>() && detail::require_function<value_of<result>, F, X>()) {
+    bool in_place = false;
+    if constexpr (std::is_same_v<result, X*> && detail::is_held<X> && std::is_pointer_v<decltype(in.first)>) {
+      in_place = in.first == target;
+      if (in_place)
+        detail::write_in_place(where, detail::input<X*>{target, in.count},
+                               detail::transformed_where<F, Pred, X>{f, pred});
+    }
+    if (!in_place) detail::for_each_with_place(where, in, detail::transform_where<result, F, Pred>{target, f, pred});
+  }
   return detail::begin_of(out) + in.count.bound;
 }
 /// Writes f(r[i]) to out[i] where pred(stencil[i]) is true. \param stencil  an iterator, or a range as long as r.
@@ -318,7 +368,7 @@ auto adjacent_difference(const P& where, R&& r, O&& out, Op op = {}) {
 }
 
 /// Calls f(row, col) for every place of a table of rows x cols, or f(slice, row, col) for one of depth x rows x cols, in no
-/// particular order. Neighbouring threads get neighbouring columns; no division is made.
+/// particular order. Neighbouring threads get neighbouring places, however narrow a table is.
 ///
 /// \param f  callable with two (three) std::int64_t on `where`'s machine; its result is ignored.
 /// Asynchronous on a GPU; no allocation; may be captured; one launch.

@@ -10,7 +10,7 @@
 // filled in parts, and a functor of your own draws the numbers that it needs: uniform<float>{}(philox{seed}, i).
 //
 // fill_random  is transform with an input that computes: a thread makes the blocks of its vectors of 16 bytes, and stores these
-// shuffle      gathers by random_permutation: no keys to sort, nothing to compact; each element is read once from anywhere
+// shuffle      is for_each of its places, by random_permutation: no keys to sort, nothing to compact; each element is read once
 // sample       is the first k of that
 #pragma once
 
@@ -119,9 +119,9 @@ struct access<random_iterator<D>> {
 
 namespace detail {
 
-/// There is more to compute than there are loads in flight: of four vectors a thread, or two permuted ones, the compiler would
-/// make loops, with arrays in memory; of two it makes stores of 16 bytes.
-inline constexpr transform_tuning random_tuning{.vectors_per_thread = 2}, permuted_tuning{.vectors_per_thread = 1};
+/// There is more to compute than there are loads in flight: of four vectors a thread the compiler would make loops, with arrays in
+/// memory; of two it makes stores of 16 bytes.
+inline constexpr transform_tuning random_tuning{.vectors_per_thread = 2};
 
 template <class D>
 concept random_distribution = requires(const D& d, const philox& g) {
@@ -162,20 +162,21 @@ void write_values(const random_iterator<D>& from, const Out& out, std::int64_t b
   }
 }
 
-template <class In>
-struct fetch_permuted {
+template <class In, class Out>
+struct write_permuted {
   In in;
+  Out out;
   random_permutation order;
-  PMPP_HOST_DEVICE value_of<In> operator()(std::int64_t i) const { return in[order(i)]; }
+  PMPP_HOST_DEVICE void operator()(std::int64_t i) const { out[i] = in[order(i)]; }
 };
-/// Writes the first k of the shuffled elements of in to out.
+/// Writes the first k of the shuffled elements of in to out. A place takes long, so that each has a thread of its own.
 template <class P, class In, class Out>
 void copy_permuted(const P& where, const input<In>& in, std::int64_t k, const philox& generator, const Out& out) {
-  using places = counting_iterator<std::int64_t>;
-  const fetch_permuted<In> fetch{in.first, random_permutation(in.count.bound, generator)};
-  if (k > 0) detail::check_reachable(where, "shuffle", in.first);
-  detail::copy_elements<permuted_tuning>(where, detail::mapped<value_of<In>>(input<places>{places(0), {k}}, fetch),
-                                         out);
+  if (k == 0) return;
+  detail::check_reachable(where, "shuffle", zip_iterator{in.first, out});
+  const counting_iterator<std::int64_t> places(0);
+  pmpp::for_each(where, places, places + k,
+                 write_permuted<In, Out>{in.first, out, random_permutation(in.count.bound, generator)});
 }
 template <class P, class In, class O>
 void permute_to(const char* function, const P& where, const input<In>& in, O& out, std::int64_t k,

@@ -6,8 +6,8 @@
 //   reverse           each element is read once and written once, by the thread that has its mirror image too
 //   reverse_copy      transform, from an iterator that turns words round in registers
 //   rotate            the shorter part goes to scratch while the longer one is shifted; small arrays go there whole, and back
-//   shift             by k of n: parts of k elements, one launch each, that overlap nothing they read; more than 8 such parts go
-//                     by way of scratch
+//   shift             by k of n: parts of k elements, one launch each, that overlap nothing they read; more than 8 such parts, or
+//                     few bytes of more than two, go by way of scratch
 //   stable_partition  partition_copy (select.hpp) in place, with the second part in scratch, and a copy back
 //   inplace_merge     merge (merge.hpp) to scratch, and a copy back
 //
@@ -172,6 +172,12 @@ void reverse_elements(const P& where, const input<It>& in) {
   detail::give_to(where, half, write_mirrored<It>{in.first, in.count});
 }
 
+/// Whether `parts` launches take less time than two, by way of scratch, which read and write each of the bytes once more: a launch
+/// takes as long as that of about 4 MB (H100, H200).
+constexpr bool shifts_by_parts(std::int64_t parts, std::int64_t bytes) {
+  return parts <= 2 || (parts <= 8 && bytes >= (parts - 2) << 22);
+}
+
 /// Moves all elements but k from `from` on to `to`, of which one is 0 and the other k: parts of k elements overlap nothing. Of a
 /// length that the device knows alone they go by way of scratch.
 template <class P, class It>
@@ -194,7 +200,7 @@ void shift_elements(const char* function, const P& where, const input<It>& in, s
       const std::int64_t at = from < to ? n - 1 - i : i;
       data[to + at] = data[from + at];
     }
-  } else if (ceil_div(n, k) <= 8) {
+  } else if (detail::shifts_by_parts(ceil_div(n, k), n * std::int64_t(sizeof(value_of<It>)))) {
     for (std::int64_t done = 0; done < n; done += k) {
       const std::int64_t part = min(k, n - done), at = from < to ? n - done - part : done;
       detail::copy_part(where, data + (from + at), part, data + (to + at));
@@ -384,8 +390,9 @@ auto rotate_copy(const P& where, R&& r, decltype(std::begin(r)) middle, O&& out)
 /// moved; what lies after it keeps some old value. With k of n or more nothing happens. last may be a device_count: the iterator
 /// counts from its upper bound then, and there is always scratch.
 ///
-/// Asynchronous on a GPU; may be captured. Scratch: none for k of n / 9 or more, else n - k elements from the workspace or one
-/// allocation in stream order. Cost: n - k elements read and written, twice where there is scratch; up to 8 launches.
+/// Asynchronous on a GPU; may be captured. Scratch: none for k of n / 3 or more, nor of more than 24 MB for k of n / 9 or more; else n - k
+/// elements from the workspace or one allocation in stream order. Cost: n - k elements read and written, twice where there is
+/// scratch; up to 8 launches.
 /// \throws as reverse; std::invalid_argument for a negative k. Example: test/rearrange.cpp, shift.
 template <execution_policy P, random_access It, end_of<It> End>
 requires reachable_by<It, P> It shift_left(const P& where, It first, End last, std::int64_t k) {

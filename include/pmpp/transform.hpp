@@ -171,18 +171,36 @@ requires transform_results<Out, Items>::change_places struct transform_kernel<In
   }
 };
 
+/// Elements of an array that a line of 128 bytes has in front of its first one.
+template <class It>
+std::int64_t place_in_line(const It& it) {
+  if constexpr (std::is_pointer_v<It>)
+    return std::int64_t(reinterpret_cast<std::uintptr_t>(it) % 128 / sizeof(*it));
+  else
+    return 0;
+}
+/// How many rounds each block makes where there is something to do for `tiles` blocks: one wave of blocks makes as few as it can, and
+/// more blocks at most `most`.
+template <class P>
+int rounds_of(const P& where, std::int64_t tiles, int most) {
+  return static_cast<int>(
+      min(std::int64_t(most), ceil_div(tiles, std::int64_t(8) * machine_of(where).multiprocessors)));
+}
+
+/// `before`: as place_in_line. Warps begin at lines: two that shared one, and wrote it by turns, took 1.4 times as long on an H200.
 template <class It, class F, transform_tuning Tuning>
 struct for_each_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads;
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, It first, item_count count, const F& f) const {
+  PMPP_HOST_DEVICE void operator()(Block& block, It first, item_count count, std::int64_t before, int rounds,
+                                   const F& f) const {
     simt::previous_kernels_done();
     const std::int64_t n = count.get();
-    const std::int64_t tile = block.index() * threads * Tuning.vectors_per_thread + block.thread();
-    for (int r = 0; r < Tuning.vectors_per_thread; ++r)
-      if (tile + r * threads < n) f(first[tile + r * threads]);
+    std::int64_t i = block.index() * threads * rounds + block.thread() - before;
+    for (int r = 0; r < rounds && i < n; ++r, i += threads)
+      if (i >= 0) f(first[i]);
   }
 };
 
@@ -266,8 +284,11 @@ It for_each(const P& where, It first, End last, F f) {
   } else if (n > 0) {
     detail::check_reachable(where, "for_each", in.first);
     using iterator = std::remove_const_t<decltype(in.first)>;
-    pmpp::launch(where, ceil_div(n, std::int64_t(Tuning.threads) * Tuning.vectors_per_thread),
-                 detail::for_each_kernel<iterator, F, Tuning>{}, in.first, in.count, f);
+    const std::int64_t before = detail::place_in_line(in.first),
+                       tiles = ceil_div(n + before, std::int64_t(Tuning.threads));
+    const int rounds = detail::rounds_of(where, tiles, Tuning.vectors_per_thread);
+    pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), detail::for_each_kernel<iterator, F, Tuning>{}, in.first,
+                 in.count, before, rounds, f);
   }
   return first + n;
 }

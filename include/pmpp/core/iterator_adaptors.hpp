@@ -171,6 +171,40 @@ constexpr auto tabulate_output(F f) {
 
 namespace detail {
 
+/// An element to come, and whether it is to be written.
+template <class T>
+struct written_element {
+  T value;
+  bool written;
+};
+/// An output in place: elements that are not to be written are the old ones.
+template <class It>
+struct in_place_iterator : iterator_arithmetic<in_place_iterator<It>> {
+  using value_type = written_element<value_of<It>>;
+  struct reference {
+    const It& base;
+    std::ptrdiff_t place;
+    PMPP_HOST_DEVICE const reference& operator=(const value_type& x) const {
+      if (x.written) base[place] = x.value;
+      return *this;
+    }
+  };
+  using pointer = void;
+
+  It base;
+
+  PMPP_HOST_DEVICE explicit in_place_iterator(const It& it) : base(it) {}
+  PMPP_HOST_DEVICE reference operator*() const { return {base, 0}; }
+  PMPP_HOST_DEVICE reference operator[](std::ptrdiff_t n) const { return {base, n}; }
+  PMPP_HOST_DEVICE in_place_iterator& operator+=(std::ptrdiff_t n) {
+    base = base + n;
+    return *this;
+  }
+  PMPP_HOST_DEVICE friend std::ptrdiff_t operator-(const in_place_iterator& a, const in_place_iterator& b) {
+    return a.base - b.base;
+  }
+};
+
 /// A pair that other pairs convert to, member by member.
 template <class A, class B>
 struct parts {
@@ -375,6 +409,37 @@ struct access<tabulate_output_iterator<T, F>> {
   template <int Items, class Vector>
   PMPP_HOST_DEVICE static void store(const iterator& it, std::int64_t i, const Vector& v) {
     for (int k = 0; k < Items; ++k) it[i + k] = v.item[k];
+  }
+};
+/// A vector of an array is written where any of its elements is to be: bytes alone would take a store each. Of others each element by
+/// itself.
+template <class It>
+struct access<pmpp::detail::in_place_iterator<It>> {
+  using iterator = pmpp::detail::in_place_iterator<It>;
+  static constexpr bool array = std::is_pointer_v<It>;
+  static constexpr int items = array ? access<It>::items : 0;
+  static constexpr bool always = !array || access<It>::always;
+
+  template <int Items>
+  static std::int64_t lead(const iterator& it) {
+    if constexpr (array)
+      return access<It>::template lead<Items>(it.base);
+    else
+      return 0;
+  }
+  template <int Items, class Vector>
+  PMPP_HOST_DEVICE static void store(const iterator& it, std::int64_t i, const Vector& v) {
+    if constexpr (array) {
+      packed<value_of<It>, Items, alignof(value_of<It>)> values;
+      bool any = false;
+      for (int k = 0; k < Items; ++k) {
+        values.item[k] = v.item[k].value;
+        any = any || v.item[k].written;
+      }
+      if (any) access<It>::template store<Items>(it.base, i, values);
+    } else {
+      for (int k = 0; k < Items; ++k) it[i + k] = v.item[k];
+    }
   }
 };
 /// Vectors as wide as those of all outputs, where their boundaries lie at the same elements.
