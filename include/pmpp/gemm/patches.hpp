@@ -321,7 +321,9 @@ patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const
 template <class TA, class TB, class TC, class S, class Epilogue>
 bool is_for_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
   const std::int64_t rows = max(x.c.rows, x.c.cols), elements = rows * x.k,
-                     most = x.k <= 64 ? 16384 : x.batch > on.multiprocessors ? 4096 : 0;
+                     most = x.k <= 64                      ? 16384
+                            : x.batch > on.multiprocessors ? 4096
+                                                           : 0;
   return elements <= most && (x.k > gemv_few || rows < 256);
 }
 

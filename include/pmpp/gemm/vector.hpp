@@ -324,10 +324,9 @@ private:
     if (ends_below && k_end == y.k && (y.k - 1 - at.split * y.split_k) % columns == group)
       for (int e = 0; e < Items; ++e)
         if (begin + e <= last)
-          sum[e] = multiply_add(sum[e],
-                                static_cast<A>(y.a.data[at.product * y.a.batch_stride + begin + e +
-                                                        (y.k - 1) * y.a.k_stride]),
-                                y.factor(at.product, y.k - 1));
+          sum[e] = multiply_add(
+              sum[e], static_cast<A>(y.a.data[at.product * y.a.batch_stride + begin + e + (y.k - 1) * y.a.k_stride]),
+              y.factor(at.product, y.k - 1));
     for (int bits = simt::warp_size / 2; bits >= lanes; bits /= 2)  // lanes that have the same rows
       for (int e = 0; e < Items; ++e) sum[e] += block.shuffle_xor(sum[e], bits);
     const int groups = min(columns, warps), summed = lanes < simt::warp_size ? block.warp() : group;
