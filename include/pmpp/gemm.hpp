@@ -13,11 +13,10 @@
 //                     keep the machine busy
 //   direct            the same by plain loads: whatever is small in some direction, or lies askew
 //   bulk              the same for large floats on an H100, where TMA brings A and B (compiled for sm_90a)
-//   mma               tiles multiplied by tensor cores: double, half, bfloat16, 8-bit integers, and float if asked for
+//   mma               tiles multiplied by tensor cores: double, complex double, half, bfloat16, 8-bit integers, and float if asked for
 //   from_tensor_cores floats as three bfloat16s each (parts), whose products are those of floats: if asked for
 //   warp_specialised  the same, where a program is compiled for sm_90a: twice as fast on an H100, doubles little
 //   strips            C has 9 to 16 rows, or columns, of floats, and k is long: memory is the limit
-//   complex_numbers   complex doubles as one product of doubles
 //   patches           many small products, and single ones: a lane multiplies 4 x 4 elements, straight from global memory
 //   small             thousands of products of about 16 x 16 elements: a warp multiplies one
 //   vector            C has one column, or one row: memory is the limit
@@ -52,7 +51,6 @@
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/bulk.hpp>
-#include <pmpp/gemm/complex_numbers.hpp>
 #include <pmpp/gemm/direct.hpp>
 #include <pmpp/gemm/from_tensor_cores.hpp>
 #include <pmpp/gemm/mma.hpp>
@@ -111,6 +109,8 @@ struct gemm_tuning {
 /// tiles, and mma_small with fewer stages, fit into 48 KB.
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
+  if (detail::mma_type_of<A> == simt::mma_type::complex128)
+    return {.mma_large = detail::large_complex_tile, .mma_small = detail::small_complex_tile};
   if (detail::complex_number<A>) return {};  // direct tiles alone
   if (sizeof(A) <= 4)
     return {
@@ -346,7 +346,8 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     const machine& on = machine_of(where);
     constexpr bool tensor_cores = Tuning.mma_large.m > 0 && std::is_same_v<TA, TB>;
     const auto multiply = [&]<simt::mma_type Type>(const auto& y) {
-      const direct_plan direct = Tuning.direct ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
+      constexpr bool directly = Tuning.direct || Type == simt::mma_type::complex128;  // which begin at any address
+      const direct_plan direct = directly ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
       constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
       const mma_plan mma = plan_mma<Type, Tuning.mma_large, small>(y, on);
       const patch_plan patches = Tuning.direct ? plan_by_patches<A>(y, on) : patch_plan{};
@@ -372,13 +373,6 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       }
       if constexpr (Tuning.direct)
         if (fits_outer_products(y)) return gemm_by_outer_products<A>(where, y);
-      if constexpr (is_complex_double<A> && std::is_same_v<TA, A> && std::is_same_v<TB, A>)
-        if (const double parts = clocks_of_real_parts(y, on);
-            parts < never && parts < min(plan_directly<A>(y, on).clocks, plan_by_patches<A>(y, on).clocks) &&
-            gemm_by_real_parts(where, y, [&](const auto& z) {
-              gemm_dispatch<gemm_tuning_for<double>(), Batched, unrounded, double>(where, z, {});
-            }))
-          return;
       if constexpr (tensor_cores && std::is_same_v<Precision, gemm_precision> && std::is_same_v<TA, float>)
         if (precision == gemm_precision::tf32) return multiply.template operator()<simt::mma_type::tf32>(y);
       if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp): of doubles, half,
-// bfloat16, 8-bit integers, floats taken as tf32 and parts of floats, on every GPU from sm_80 on.
+// The matrix product on tensor cores, by products of small matrices that a warp holds in registers (simt/mma.hpp): of doubles, complex
+// doubles, half, bfloat16, 8-bit integers, floats taken as tf32 and parts of floats, on every GPU from sm_80 on.
 //
 //   1. A block owns a tile of C, and all of k or one of several splits of it, as in gemm/multistage.hpp. It goes through k k-tile
 //      by k-tile; several k-tiles of A and B are on their way to shared memory at a time. A k-tile is 128 bytes deep in k.
@@ -68,6 +68,9 @@ namespace detail {
 /// The tiles for doubles, unless a tuning has others.
 inline constexpr mma_tile large_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3},
     small_double_tile{.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4};
+/// And for complex doubles: as many registers of sums and real products of a k-tile.
+inline constexpr mma_tile large_complex_tile{.m = 64, .n = 32, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 3},
+    small_complex_tile{.m = 32, .n = 32, .warp_m = 16, .warp_n = 16, .stages = 4, .blocks = 4};
 
 /// The small tile for floats taken as tf32: half as high as that for half and bytes.
 constexpr mma_tile small_tf32_tile(const mma_tile& t) {
@@ -88,14 +91,14 @@ struct mma_kernel {
   static constexpr int steps = k_tile_k / mma::k;   ///< of a k-tile
   static constexpr int tiles_m = Tile.warp_m / 16;  ///< small matrices of a warp
   static constexpr int blocks_n = Tile.warp_n / 8;
-  static constexpr int group = 2;  ///< of the latter that are loaded together
+  static constexpr int group = mma::is_complex ? 1 : 2;  ///< of the latter that are loaded together
   static constexpr int groups = blocks_n / group;
   /// Copies and loads of A stand between the products, piece by piece; else together, which leaves more registers.
-  static constexpr bool spread = mma::is_double;
+  static constexpr bool spread = sizeof(T) >= 8;
   /// Elements are parts of floats: each k-tile is multiplied six times, its parts with each other (gemm/parts.hpp).
   static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
   static constexpr int products = in_parts ? part_products : 1;
-  static constexpr bool by_elements = sizeof(T) >= 4;  ///< an operand may be copied
+  static constexpr bool by_elements = sizeof(T) == 4 || sizeof(T) == 8;  ///< an operand may be copied
   static constexpr int slot_k = 4 * mma::items;        ///< numbers of k of a word of all lanes
   static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert((sizeof(T) > 1 && !in_parts) || (AlongKA && AlongKB));
@@ -167,7 +170,9 @@ private:
   /// lies in different banks. turn_of(r + s) is turn_of(r) ^ turn_of(s) where r and s have no bit in common.
   template <bool AlongK, int Extent>
   PMPP_HOST_DEVICE static constexpr int turn_of(int r) {
-    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7 : 2 * (r & 3);
+    const int turn = (AlongK ? sizeof(T) < 8 : sizeof(T) < 4) ? r & 7
+                     : AlongK && sizeof(T) == 16              ? 4 * (r & 1)
+                                                              : 2 * (r & 3);
     return turn & ((AlongK ? row_words : Extent / items) - 1);
   }
   /// Bytes from the k-tile's first.
@@ -426,17 +431,23 @@ private:
   }
 };
 
+/// Products of elements of type T that tensor cores work out in a clock of a multiprocessor.
+template <class T>
+constexpr double tensor_products(const machine& on) {
+  return sizeof(T) == 16 ? on.tensor_rate(sizeof(double)) / 4.0 : on.tensor_rate(sizeof(T));
+}
+
 /// What a tile costs on tensor cores.
 template <simt::mma_type Type, class T, mma_tile Tile>
 constexpr gemm_cost mma_cost_of(const machine& on) {
-  constexpr double measured = sizeof(T) == 8 ? 115.0 / 128 : 125.0 / 128;  // of the rate, on an H100
+  constexpr double measured = sizeof(T) >= 8 ? 115.0 / 128 : 125.0 / 128;  // of the rate, on an H100
   constexpr double besides = 1 + 8.0 / (Tile.m + Tile.n);                  // small tiles read more
   constexpr std::size_t shared = Tile.shared_bytes();
   const int blocks = on.resident_blocks(Tile.threads(), shared, Tile.blocks);
   // A multiprocessor that has all of its blocks is busy, with however many warps.
   return {Tile.m,          Tile.n,
           128 / sizeof(T), blocks,
-          24 / blocks,     Tile.m * Tile.n * besides / (measured * on.tensor_rate(sizeof(T))),
+          24 / blocks,     Tile.m * Tile.n * besides / (measured * tensor_products<T>(on)),
           sizeof(T),       sizeof(typename simt::mma<Type>::sum),
           on.fits(shared)};
 }
@@ -469,6 +480,7 @@ bool mma_takes_along_k(const gemm_operand<T>& y, std::int64_t batch) {
 /// by elements is not possible, or slow. Doubles wait for their products rather.
 template <class T>
 bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int64_t batch) {
+  if (sizeof(T) == 16) return false;  // an element is a word
   const bool by_elements = sizeof(T) >= 4 && (y.stride == 1 || y.k_stride == 1) && (sizeof(T) == 8 || products < 1024);
   return !by_elements && !is_read_by_words(y, mma_takes_along_k(y, batch), batch);
 }
@@ -478,14 +490,18 @@ template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class 
 void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
   const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
   const copy_wish of_a{mma_copies_first(x.a, x.c.cols, x.batch), a}, of_b{mma_copies_first(x.b, x.c.rows, x.batch), b};
-  multiply_copies(where, x, of_a, of_b, [&](const auto& y) {
+  const auto multiply = [&](const auto& y) {
     if constexpr (sizeof(T) == 1)
       launch_mma<Type, Tile, true, true>(where, y, plan);
     else if (a)
       b ? launch_mma<Type, Tile, true, true>(where, y, plan) : launch_mma<Type, Tile, true, false>(where, y, plan);
     else
       b ? launch_mma<Type, Tile, false, true>(where, y, plan) : launch_mma<Type, Tile, false, false>(where, y, plan);
-  });
+  };
+  if constexpr (sizeof(T) == 16)
+    multiply(x);
+  else
+    multiply_copies(where, x, of_a, of_b, multiply);
 }
 
 /// How a product on tensor cores is cut up, whether rows and columns of C are exchanged, and all that it takes, with copies of
@@ -496,7 +512,7 @@ struct mma_plan {
   double clocks = never;
 };
 
-/// Clocks of an H100, for elements of 8 and 4 bytes: before a block's products; of a k-tile that a block has to itself; of each
+/// Clocks of an H100, for elements of 16, 8 and 4 bytes: before a block's products; of a k-tile that a block has to itself; of each
 /// element that is copied by itself, of a k-tile and of each k; of each element of C of a thread; the share of the rate that products
 /// reach. Fitted to 3900 times of random shapes (benchmark/gemm_sweep), beside which the plan is off by 7 and 10 % in the mean.
 struct mma_cost {
@@ -504,12 +520,13 @@ struct mma_cost {
 };
 template <class T>
 constexpr mma_cost mma_cost_of_tile(bool large) {
+  if (sizeof(T) == 16) return large ? mma_cost{800, 774, 0, 0, 200, 0.95} : mma_cost{800, 587, 0, 0, 220, 0.85};
   if (sizeof(T) == 8)
     return large ? mma_cost{800, 774, 0.12, 0.042, 123, 1.0} : mma_cost{800, 587, 0.12, 0.042, 155, 0.78};
   return large ? mma_cost{1630, 1500, 1.12, 0.07, 137, 0.47} : mma_cost{1630, 667, 1.12, 0.07, 190, 0.41};
 }
 
-/// How floats or doubles are best cut up by a tile.
+/// How floats, doubles or complex doubles are best cut up by a tile.
 template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
 mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
   constexpr std::int64_t depth = 128 / sizeof(T);
@@ -521,20 +538,21 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large,
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
                      processors = on.multiprocessors;
   mma_plan best{large};
-  if (!on.fits(Tile.shared_bytes())) return best;
+  const auto begins_at_words = [](const T* p) { return sizeof(T) < 16 || reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
+  if (!on.fits(Tile.shared_bytes()) || !begins_at_words(x.a.data) || !begins_at_words(x.b.data)) return best;
   const std::int64_t together = on.resident_blocks(Tile.threads(), Tile.shared_bytes(), Tile.blocks);
   // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours.
-  const double writes = x.c.is_written_by(2) ? 1 : x.c.row_stride == 1 ? 1.25 : 2.5, beta = x.result.reads() ? 2 : 1;
+  const double writes = sizeof(TC) == 16 || x.c.is_written_by(2) ? 1 : x.c.row_stride == 1 ? 1.25 : 2.5, beta = x.result.reads() ? 2 : 1;
   const double k_bytes = double(x.k) * batch * sizeof(T),
                from_l2 = (m * double(tiles_n) + n * double(tiles_m)) * k_bytes;
   const double memory = max(((m + n) * k_bytes + m * n * batch * beta * writes * sizeof(TC)) / on.memory_rate(),
                             from_l2 / (2.8 * on.l2_rate()));
   const auto by_elements = [&](const gemm_operand<T>& y, int rows) {
-    return is_read_by_words(y, mma_takes_along_k(y, x.batch), x.batch) ? 0 : rows;
+    return sizeof(T) == 16 || is_read_by_words(y, mma_takes_along_k(y, x.batch), x.batch) ? 0 : rows;
   };
   const double elements = by_elements(x.a, Tile.m) + by_elements(x.b, Tile.n);
   const double of_k_tile =
-      depth * (double(Tile.m * Tile.n) / (cost.share * on.tensor_rate(sizeof(T))) + elements * cost.of_element);
+      depth * (double(Tile.m * Tile.n) / (cost.share * tensor_products<T>(on)) + elements * cost.of_element);
   const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store * (beta == 2 ? 1.35 : 1);
   const auto consider = [&](std::int64_t wanted) {
     const std::int64_t split_k = round_up(ceil_div(max<std::int64_t>(1, x.k), wanted), depth);
