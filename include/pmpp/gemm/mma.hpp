@@ -68,9 +68,9 @@ namespace detail {
 /// The tiles for doubles, unless a tuning has others.
 inline constexpr mma_tile large_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3},
     small_double_tile{.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4};
-/// And for complex doubles: as many registers of sums and real products of a k-tile.
+/// And for complex doubles: as many sums of a lane and real products of a k-tile. The small one is for what is narrow.
 inline constexpr mma_tile large_complex_tile{.m = 64, .n = 32, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 3},
-    small_complex_tile{.m = 32, .n = 32, .warp_m = 16, .warp_n = 16, .stages = 4, .blocks = 4};
+    small_complex_tile{.m = 64, .n = 16, .warp_m = 16, .warp_n = 16, .stages = 4, .blocks = 4};
 
 /// The small tile for floats taken as tf32: half as high as that for half and bytes.
 constexpr mma_tile small_tf32_tile(const mma_tile& t) {

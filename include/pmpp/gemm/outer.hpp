@@ -108,7 +108,7 @@ inline constexpr int outer_word = 16 % sizeof(TC) == 0 ? min(4, int(16 / sizeof(
 template <class TA, class TB, class TC, class S, class Epilogue>
 bool fits_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   constexpr int items = outer_word<TC>;
-  return items > 1 && x.k > 0 && x.k <= most_outer_products && x.c.col_stride == 1 &&
+  return 16 % sizeof(TC) == 0 && x.k > 0 && x.k <= most_outer_products && x.c.col_stride == 1 &&
          reinterpret_cast<std::uintptr_t>(x.c.data) % sizeof(TC) == 0 &&
          (x.c.is_written_by(items) ||
           (x.c.cols >= 12 * items && (sizeof(TC) == 4 || x.c.cols * x.batch > (std::int64_t(1) << 23) / x.c.rows)));
