@@ -85,7 +85,8 @@ void try_shape(const shape& s, complex alpha, complex beta) {
         for (std::int64_t p = 0; p < s.k; ++p)
           sum += a[static_cast<std::size_t>(t * a_stride + s.step * (s.ta ? p * s.m + i : i * s.k + p))] *
                  b[static_cast<std::size_t>(t * b_stride + s.step * (s.tb ? j * s.k + p : p * s.n + j))];
-        complex& to = wanted[static_cast<std::size_t>(t * c_lines * ldc + (s.c_by_columns ? j * ldc + i : i * ldc + j))];
+        complex& to =
+            wanted[static_cast<std::size_t>(t * c_lines * ldc + (s.c_by_columns ? j * ldc + i : i * ldc + j))];
         to = with_place{}(alpha * sum + beta * to, i, j);
       }
   CHECK(got == wanted);
@@ -127,7 +128,7 @@ void try_call(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t past)
 TEST_CASE("gemm of complex doubles on tensor cores") {
   for (int i = 0; i < test::turns(40); ++i) {
     const auto size = [] { return test::random_of<std::int64_t>({1, 2, 3, 8, 16, 17, 31, 33, 70}); };
-    const shape s{size(),     size(),     size(),       1 + i % 3,      i % 6 == 5 ? 2 : 1, (i & 1) != 0,
+    const shape s{size(),       size(),     size(),     1 + i % 3,    i % 6 == 5 ? 2 : 1, (i & 1) != 0,
                   (i & 2) != 0, i % 5 == 0, i % 7 == 0, (i & 4) != 0, 1 + i % 4};
     const complex alpha(i % 4 - 1, i % 3), beta(i % 2, i % 5 == 1);
     i % 2 == 0 ? try_shape<pmpp::detail::large_complex_tile>(s, alpha, beta)

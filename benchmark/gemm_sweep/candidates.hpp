@@ -173,7 +173,7 @@ struct candidates_of {
     if constexpr (sizeof(T) >= 4) {
       mma<Type, Tuning.mma_large, T>("large'", x.exchanged());
       mma<Type, small, T>("small'", x.exchanged());
-      add("wgmma", 0, [*this] { pmpp::detail::gemm_by_wgmma(where, x); });
+      if (sizeof(T) <= 8) add("wgmma", 0, [*this] { pmpp::detail::gemm_by_wgmma(where, x); });
     }
   }
 

@@ -626,7 +626,7 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
         direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
             direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, reads_words(x), on);
         if (exchanged) plan.clocks += by_columns;
-        if (complex_number<A> && sizeof(A) == 16) plan.clocks *= 1.35;  // H200, the median of a sweep
+        if (complex_number<A> && sizeof(A) == 16) plan.clocks *= 1.35;          // H200, the median of a sweep
         if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
         plan.tile = tile;
         plan.exchanged = exchanged;

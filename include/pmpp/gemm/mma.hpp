@@ -99,7 +99,7 @@ struct mma_kernel {
   static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
   static constexpr int products = in_parts ? part_products : 1;
   static constexpr bool by_elements = sizeof(T) == 4 || sizeof(T) == 8;  ///< an operand may be copied
-  static constexpr int slot_k = 4 * mma::items;        ///< numbers of k of a word of all lanes
+  static constexpr int slot_k = 4 * mma::items;                          ///< numbers of k of a word of all lanes
   static_assert(steps % 2 == 0 && groups % 2 == 0 && Tile.stages >= 2);
   static_assert((sizeof(T) > 1 && !in_parts) || (AlongKA && AlongKB));
   static_assert(!in_parts || k_tile_k == part_k_tile);
@@ -538,11 +538,16 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large,
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
                      processors = on.multiprocessors;
   mma_plan best{large};
-  const auto begins_at_words = [](const T* p) { return sizeof(T) < 16 || reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
+  const auto begins_at_words = [](const T* p) {
+    return sizeof(T) < 16 || reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
+  };
   if (!on.fits(Tile.shared_bytes()) || !begins_at_words(x.a.data) || !begins_at_words(x.b.data)) return best;
   const std::int64_t together = on.resident_blocks(Tile.threads(), Tile.shared_bytes(), Tile.blocks);
   // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours.
-  const double writes = sizeof(TC) == 16 || x.c.is_written_by(2) ? 1 : x.c.row_stride == 1 ? 1.25 : 2.5, beta = x.result.reads() ? 2 : 1;
+  const double writes = sizeof(TC) == 16 || x.c.is_written_by(2) ? 1
+                        : x.c.row_stride == 1                    ? 1.25
+                                                                 : 2.5,
+               beta = x.result.reads() ? 2 : 1;
   const double k_bytes = double(x.k) * batch * sizeof(T),
                from_l2 = (m * double(tiles_n) + n * double(tiles_m)) * k_bytes;
   const double memory = max(((m + n) * k_bytes + m * n * batch * beta * writes * sizeof(TC)) / on.memory_rate(),

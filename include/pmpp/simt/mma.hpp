@@ -34,12 +34,12 @@ namespace pmpp::inline PMPP_BACKEND::simt {
 enum class mma_type {
   none,      ///< nothing that tensor cores multiply
   float64,   ///< double
-  complex128,  ///< a real and an imaginary part, of doubles: four products of real ones
   tf32,      ///< float, of which the upper 19 bits count
   float16,   ///< half
   bfloat16,  ///< the upper half of a float
   int8,
-  uint8
+  uint8,
+  complex128  ///< real and imaginary parts, doubles
 };
 
 /// A complex double.
@@ -48,9 +48,7 @@ struct alignas(16) complex_parts {
 
   PMPP_HOST_DEVICE complex_parts& operator+=(const complex_parts& x) { return real += x.real, imag += x.imag, *this; }
   template <pmpp::detail::complex_number T>
-  PMPP_HOST_DEVICE explicit operator T() const
-    requires(std::is_same_v<typename T::value_type, double>)
-  {
+  PMPP_HOST_DEVICE explicit operator T() const requires(std::is_same_v<typename T::value_type, double>) {
     return T(real, imag);
   }
 };
@@ -113,10 +111,10 @@ PMPP_HOST_DEVICE inline std::uint32_t round_to_tf32(std::uint32_t bits) {
 
 /// c += A B for the warp. All lanes call.
 template <mma_type Type, class Block>
-  requires(Type != mma_type::complex128)
-PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<Type>::sum (&c)[4],
-                                   const typename mma<Type>::word (&a)[2 * mma<Type>::words],
-                                   const typename mma<Type>::word (&b)[mma<Type>::words]) {
+requires(Type != mma_type::complex128)
+    PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<Type>::sum (&c)[4],
+                                       const typename mma<Type>::word (&a)[2 * mma<Type>::words],
+                                       const typename mma<Type>::word (&b)[mma<Type>::words]) {
 #if defined(__CUDA_ARCH__)
   if constexpr (Type == mma_type::float64) {
 #if __CUDA_ARCH__ >= 900
@@ -187,14 +185,13 @@ PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<T
 /// The same of complex doubles. The parts of a number of A are two numbers of k: (ar ai) (br -bi)' is the real part of a product, and
 /// (ar ai) (bi br)' the imaginary one.
 template <mma_type Type, class Block>
-  requires(Type == mma_type::complex128)
-PMPP_HOST_DEVICE void multiply_add(Block& block, typename mma<Type>::sum (&c)[4],
-                                   const typename mma<Type>::word (&a)[2 * mma<Type>::words],
-                                   const typename mma<Type>::word (&b)[mma<Type>::words]) {
+requires(Type == mma_type::complex128)
+    PMPP_HOST_DEVICE void multiply_add(Block& block, typename mma<Type>::sum (&c)[4],
+                                       const typename mma<Type>::word (&a)[2 * mma<Type>::words],
+                                       const typename mma<Type>::word (&b)[mma<Type>::words]) {
   const double parts[4] = {a[0].real, a[1].real, a[0].imag, a[1].imag};
   const double to_real[2] = {b[0].real, -b[0].imag}, to_imag[2] = {b[0].imag, b[0].real};
-  double real[4] = {c[0].real, c[1].real, c[2].real, c[3].real},
-         imag[4] = {c[0].imag, c[1].imag, c[2].imag, c[3].imag};
+  double real[4] = {c[0].real, c[1].real, c[2].real, c[3].real}, imag[4] = {c[0].imag, c[1].imag, c[2].imag, c[3].imag};
   simt::multiply_add<mma_type::float64>(block, real, parts, to_real);
   simt::multiply_add<mma_type::float64>(block, imag, parts, to_imag);
   for (int e = 0; e < 4; ++e) c[e] = {real[e], imag[e]};
@@ -253,8 +250,8 @@ inline constexpr simt::mma_type mma_type_of = simt::mma_type::none;
 template <>
 inline constexpr simt::mma_type mma_type_of<double> = simt::mma_type::float64;
 template <complex_number T>
-  requires(std::is_same_v<typename T::value_type, double>)
-inline constexpr simt::mma_type mma_type_of<T> = simt::mma_type::complex128;
+requires(std::is_same_v<typename T::value_type, double>) inline constexpr simt::mma_type mma_type_of<T> =
+    simt::mma_type::complex128;
 template <>
 inline constexpr simt::mma_type mma_type_of<std::int8_t> = simt::mma_type::int8;
 template <>
