@@ -74,7 +74,7 @@ void try_shape(const shape& s, complex alpha, complex beta) {
   const auto tiles = [](std::int64_t n, std::int64_t side) { return pmpp::ceil_div(n, side); };
   const std::int64_t split_k = pmpp::round_up(pmpp::ceil_div(std::max<std::int64_t>(1, s.k), s.splits), 8l),
                      splits = std::max<std::int64_t>(1, pmpp::ceil_div(s.k, split_k));
-  pmpp::detail::gemm_by_mma<pmpp::simt::mma_type::complex128, Tile>(
+  pmpp::detail::gemm_by_mma<pmpp::simt::mma_type::float64, Tile>(
       typename where::policy{}, x, {tiles(s.m, Tile.m), tiles(s.n, Tile.n), splits, split_k, 0});
   const auto got = where::get(c_there);
   auto wanted = c;

@@ -51,6 +51,7 @@
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/bulk.hpp>
+#include <pmpp/gemm/complex_numbers.hpp>
 #include <pmpp/gemm/direct.hpp>
 #include <pmpp/gemm/from_tensor_cores.hpp>
 #include <pmpp/gemm/mma.hpp>
@@ -109,7 +110,7 @@ struct gemm_tuning {
 /// tiles, and mma_small with fewer stages, fit into 48 KB.
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
-  if (detail::mma_type_of<A> == simt::mma_type::complex128)
+  if (detail::is_complex_double<A>)
     return {.mma_large = detail::large_complex_tile, .mma_small = detail::small_complex_tile};
   if (detail::complex_number<A>) return {};  // direct tiles alone
   if (sizeof(A) <= 4)
@@ -346,7 +347,7 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     const machine& on = machine_of(where);
     constexpr bool tensor_cores = Tuning.mma_large.m > 0 && std::is_same_v<TA, TB>;
     const auto multiply = [&]<simt::mma_type Type>(const auto& y) {
-      constexpr bool directly = Tuning.direct || Type == simt::mma_type::complex128;  // which begin at any address
+      constexpr bool directly = Tuning.direct || is_complex_double<TA>;  // which begin at any address
       const direct_plan direct = directly ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
       constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
       const mma_plan mma = plan_mma<Type, Tuning.mma_large, small>(y, on);

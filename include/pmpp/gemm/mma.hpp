@@ -28,6 +28,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm/complex_numbers.hpp>
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/remembered.hpp>
@@ -82,7 +83,7 @@ template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_t
 struct mma_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
-  using mma = simt::mma<Type>;
+  using mma = mma_of<Type, T>;
   using word = typename mma::word;
   using sum_type = typename mma::sum;
   static constexpr int items = 16 / sizeof(T);  ///< of 16 bytes
@@ -91,10 +92,10 @@ struct mma_kernel {
   static constexpr int steps = k_tile_k / mma::k;   ///< of a k-tile
   static constexpr int tiles_m = Tile.warp_m / 16;  ///< small matrices of a warp
   static constexpr int blocks_n = Tile.warp_n / 8;
-  static constexpr int group = mma::is_complex ? 1 : 2;  ///< of the latter that are loaded together
+  static constexpr int group = sizeof(T) == 16 ? 1 : 2;  ///< of the latter that are loaded together
   static constexpr int groups = blocks_n / group;
   /// Copies and loads of A stand between the products, piece by piece; else together, which leaves more registers.
-  static constexpr bool spread = sizeof(T) >= 8;
+  static constexpr bool spread = mma::is_double;
   /// Elements are parts of floats: each k-tile is multiplied six times, its parts with each other (gemm/parts.hpp).
   static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
   static constexpr int products = in_parts ? part_products : 1;
@@ -362,7 +363,7 @@ private:
             word factor[mma::words];
             for (int w = 0; w < mma::words; ++w) factor[w] = b[g % 2][j * mma::words + w];
             unrolled<tiles_m>(
-                [&](int i) { simt::multiply_add<Type>(block, sum[i][g * group + j], a[now][i], factor); });
+                [&](int i) { detail::multiply_small<Type>(block, sum[i][g * group + j], a[now][i], factor); });
           });
         });
       });
@@ -448,7 +449,7 @@ constexpr gemm_cost mma_cost_of(const machine& on) {
   return {Tile.m,          Tile.n,
           128 / sizeof(T), blocks,
           24 / blocks,     Tile.m * Tile.n * besides / (measured * tensor_products<T>(on)),
-          sizeof(T),       sizeof(typename simt::mma<Type>::sum),
+          sizeof(T),       sizeof(typename mma_of<Type, T>::sum),
           on.fits(shared)};
 }
 
@@ -530,7 +531,7 @@ constexpr mma_cost mma_cost_of_tile(bool large) {
 template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
 mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
   constexpr std::int64_t depth = 128 / sizeof(T);
-  constexpr double start = 4550, second_launch = 3600, sum_bytes = sizeof(typename simt::mma<Type>::sum);
+  constexpr double start = 4550, second_launch = 3600, sum_bytes = sizeof(typename mma_of<Type, T>::sum);
   constexpr mma_cost of_large = mma_cost_of_tile<T>(true), of_small = mma_cost_of_tile<T>(false);
   const mma_cost& cost = large ? of_large : of_small;
   const double m = double(x.c.rows), n = double(x.c.cols), batch = double(x.batch);

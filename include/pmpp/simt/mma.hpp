@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/simt/block.hpp>
 
@@ -30,7 +29,7 @@ struct __nv_bfloat16;
 
 namespace pmpp::inline PMPP_BACKEND::simt {
 
-/// What the elements of A and B are. Sums are double, complex, float, or int.
+/// What the elements of A and B are. Sums are double, float, or int.
 enum class mma_type {
   none,      ///< nothing that tensor cores multiply
   float64,   ///< double
@@ -38,19 +37,7 @@ enum class mma_type {
   float16,   ///< half
   bfloat16,  ///< the upper half of a float
   int8,
-  uint8,
-  complex128  ///< real and imaginary parts, doubles
-};
-
-/// A complex double.
-struct alignas(16) complex_parts {
-  double real, imag;
-
-  PMPP_HOST_DEVICE complex_parts& operator+=(const complex_parts& x) { return real += x.real, imag += x.imag, *this; }
-  template <pmpp::detail::complex_number T>
-  PMPP_HOST_DEVICE explicit operator T() const requires(std::is_same_v<typename T::value_type, double>) {
-    return T(real, imag);
-  }
+  uint8
 };
 
 /// The parts of a lane.
@@ -58,14 +45,12 @@ template <mma_type Type>
 struct mma {
   static constexpr bool is_double = Type == mma_type::float64,
                         is_integer = Type == mma_type::int8 || Type == mma_type::uint8;
-  static constexpr bool is_complex = Type == mma_type::complex128;
-  using real = std::conditional_t<is_double, double, std::uint32_t>;
-  using word = std::conditional_t<is_complex, complex_parts, real>;
-  using sum = std::conditional_t<is_double || is_complex, word, std::conditional_t<is_integer, std::int32_t, float>>;
+  using word = std::conditional_t<is_double, double, std::uint32_t>;
+  using sum = std::conditional_t<is_double, double, std::conditional_t<is_integer, std::int32_t, float>>;
   static constexpr int items = is_integer                                                ? 4
                                : Type == mma_type::float16 || Type == mma_type::bfloat16 ? 2
                                                                                          : 1;  ///< of a word
-  static constexpr int words = is_complex ? 1 : 2;  ///< of 8 rows of A, or of B
+  static constexpr int words = 2;  ///< of 8 rows of A, or of B
   static constexpr int k = 4 * words * items;
 };
 
@@ -111,10 +96,9 @@ PMPP_HOST_DEVICE inline std::uint32_t round_to_tf32(std::uint32_t bits) {
 
 /// c += A B for the warp. All lanes call.
 template <mma_type Type, class Block>
-requires(Type != mma_type::complex128)
-    PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<Type>::sum (&c)[4],
-                                       const typename mma<Type>::word (&a)[2 * mma<Type>::words],
-                                       const typename mma<Type>::word (&b)[mma<Type>::words]) {
+PMPP_HOST_DEVICE void multiply_add([[maybe_unused]] Block& block, typename mma<Type>::sum (&c)[4],
+                                   const typename mma<Type>::word (&a)[2 * mma<Type>::words],
+                                   const typename mma<Type>::word (&b)[mma<Type>::words]) {
 #if defined(__CUDA_ARCH__)
   if constexpr (Type == mma_type::float64) {
 #if __CUDA_ARCH__ >= 900
@@ -182,21 +166,6 @@ requires(Type != mma_type::complex128)
 #endif
 }
 
-/// The same of complex doubles. The parts of a number of A are two numbers of k: (ar ai) (br -bi)' is the real part of a product, and
-/// (ar ai) (bi br)' the imaginary one.
-template <mma_type Type, class Block>
-requires(Type == mma_type::complex128)
-    PMPP_HOST_DEVICE void multiply_add(Block& block, typename mma<Type>::sum (&c)[4],
-                                       const typename mma<Type>::word (&a)[2 * mma<Type>::words],
-                                       const typename mma<Type>::word (&b)[mma<Type>::words]) {
-  const double parts[4] = {a[0].real, a[1].real, a[0].imag, a[1].imag};
-  const double to_real[2] = {b[0].real, -b[0].imag}, to_imag[2] = {b[0].imag, b[0].real};
-  double real[4] = {c[0].real, c[1].real, c[2].real, c[3].real}, imag[4] = {c[0].imag, c[1].imag, c[2].imag, c[3].imag};
-  simt::multiply_add<mma_type::float64>(block, real, parts, to_real);
-  simt::multiply_add<mma_type::float64>(block, imag, parts, to_imag);
-  for (int e = 0; e < 4; ++e) c[e] = {real[e], imag[e]};
-}
-
 /// Reads four matrices of 8 rows of 16 bytes from shared memory: lane 8 j + r says where row r of matrix j lies, at a
 /// multiple of 16. Lane 4 g + t gets, as word j, four bytes of matrix j: those from 4 t on in row g; or, if Transposed,
 /// the two-byte elements (2 t, g) and (2 t + 1, g). All lanes call.
@@ -249,9 +218,6 @@ template <class T>
 inline constexpr simt::mma_type mma_type_of = simt::mma_type::none;
 template <>
 inline constexpr simt::mma_type mma_type_of<double> = simt::mma_type::float64;
-template <complex_number T>
-requires(std::is_same_v<typename T::value_type, double>) inline constexpr simt::mma_type mma_type_of<T> =
-    simt::mma_type::complex128;
 template <>
 inline constexpr simt::mma_type mma_type_of<std::int8_t> = simt::mma_type::int8;
 template <>
