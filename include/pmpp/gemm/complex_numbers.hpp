@@ -24,8 +24,7 @@ template <complex_number T>
 inline constexpr bool is_complex_double<T> = std::is_same_v<typename T::value_type, double>;
 
 template <complex_number T>
-  requires(is_complex_double<T>)
-inline constexpr simt::mma_type mma_type_of<T> = simt::mma_type::float64;
+requires(is_complex_double<T>) inline constexpr simt::mma_type mma_type_of<T> = simt::mma_type::float64;
 
 /// A complex double as a lane has it.
 struct alignas(16) complex_parts {
@@ -33,10 +32,7 @@ struct alignas(16) complex_parts {
 
   PMPP_HOST_DEVICE complex_parts& operator+=(const complex_parts& x) { return real += x.real, imag += x.imag, *this; }
   template <class T>
-    requires(is_complex_double<T>)
-  PMPP_HOST_DEVICE explicit operator T() const {
-    return T(real, imag);
-  }
+  requires(is_complex_double<T>) PMPP_HOST_DEVICE explicit operator T() const { return T(real, imag); }
 };
 
 /// The parts of a lane, as simt::mma, of elements of type T.
