@@ -4,6 +4,7 @@
 // side, none is lost, for every size, place and distribution, also where the sample was made to mislead; numbers are in the order of
 // sort (NaN last); other elements and comparators; lengths that only the device knows; a graph; bad input throws.
 #include <pmpp/nth_element.hpp>
+#include <pmpp/reduce.hpp>
 
 #include <algorithm>
 #include <cmath>

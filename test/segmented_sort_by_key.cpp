@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // segmented_sort_by_key, and segmented_sort as it is called without a tuning. See segmented_sort.cpp.
+#include <pmpp/reduce.hpp>
 #include <pmpp/segmented_sort.hpp>
 #include <pmpp/transform.hpp>
 

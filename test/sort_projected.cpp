@@ -14,6 +14,7 @@
 
 #include <pmpp/merge.hpp>
 #include <pmpp/nth_element.hpp>
+#include <pmpp/reduce.hpp>
 #include <pmpp/search.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/sort_copy.hpp>

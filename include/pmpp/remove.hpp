@@ -19,11 +19,26 @@
 #include <pmpp/core/range.hpp>
 #include <pmpp/elementwise.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/reduce.hpp>
 #include <pmpp/select.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
+
+namespace detail {
+
+/// Whether the second of two neighbours is not the same as the first.
+template <class Eq>
+struct begins_a_run {
+  Eq same;
+  template <class T>
+  PMPP_HOST_DEVICE std::int64_t operator()(const T& before, const T& x) const {
+    return static_cast<bool>(same(before, x)) ? 0 : 1;
+  }
+};
+
+}  // namespace detail
 
 /// Removes the elements that equal a value from r, in place; those that stay keep their order.
 ///
@@ -64,13 +79,25 @@ void unique_into(const P& where, R&& r, C&& count_out, Eq eq = {}, Proj proj = {
   pmpp::unique_copy_into(where, r, r, count_out, eq, proj);
 }
 
-/// How many runs of equals r has: what unique would keep. As unique_copy, but nothing is written.
+/// How many runs of equals r has: what unique would keep. As unique_copy, but nothing is written: the work is a reduction over
+/// neighbours, or where the device knows the length, a selection.
 template <execution_policy P, range_for<P> R, class Eq = equal_to, class Proj = identity>
 [[nodiscard]] std::int64_t unique_count(const P& where, R&& r, Eq eq = {}, Proj proj = {}) {
+  const auto in = detail::input_of("unique_count", r);
+  const auto same = detail::order_by<element_value<R>>(eq, proj);
+  if (const std::int64_t pairs = in.count.bound - 1; in.count.pointer == nullptr && pairs >= 0)
+    return pmpp::transform_reduce(where, subrange{in.first, in.first + pairs}, in.first + 1, std::int64_t(1), plus{},
+                                  detail::begins_a_run<std::remove_const_t<decltype(same)>>{same});
   return pmpp::unique_copy(where, r, discard_iterator{}, eq, proj).index;
 }
 template <execution_policy P, range_for<P> R, output_for<P> C, class Eq = equal_to, class Proj = identity>
 void unique_count_into(const P& where, R&& r, C&& count_out, Eq eq = {}, Proj proj = {}) {
+  const auto in = detail::input_of("unique_count_into", r);
+  const auto same = detail::order_by<element_value<R>>(eq, proj);
+  if (const std::int64_t pairs = in.count.bound - 1; in.count.pointer == nullptr && pairs >= 0)
+    return pmpp::transform_reduce_into(where, subrange{in.first, in.first + pairs}, in.first + 1, count_out,
+                                       std::int64_t(1), plus{},
+                                       detail::begins_a_run<std::remove_const_t<decltype(same)>>{same});
   pmpp::unique_copy_into(where, r, discard_iterator{}, count_out, eq, proj);
 }
 

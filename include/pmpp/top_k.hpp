@@ -128,7 +128,9 @@ void partial_sort_copy_of(const char* function, const P& where, const input<In>&
     const auto order = detail::ordered_by<gpu_execution<P>, value_of<In>>(comp);
     if constexpr (!std::is_void_v<detail::selected_by<T, std::remove_const_t<decltype(order)>>>) {
       const std::int64_t n = elements.count.bound;
-      if (k > Tuning.sorting.many && (n <= Tuning.sorting.keys || n / k < Tuning.sorting.share)) {
+      constexpr top_k_sorting sorting = Tuning.sorting;
+      const bool many = k > sorting.many && (n <= sorting.keys || n / k < sorting.share);
+      if (many || (k > sorting.few && n * std::int64_t(sizeof(T)) <= sorting.bytes)) {
         const auto in = detail::with_stored(elements);
         check_output(function, "out", out, k, in);
         const auto values = detail::with_stored(detail::unwrap(begin_of(out)));
@@ -264,10 +266,11 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
-    if constexpr (!std::is_void_v<code>)
-      detail::select_numbers<Tuning, code, sorted_order, true>(where, in.first, in.count, row_length, rows, k,
-                                                               detail::to_numbers<code>(target));
-    else
+    if constexpr (!std::is_void_v<code>) {
+      if (rows > 1 || !detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
+        detail::select_numbers<Tuning, code, sorted_order, true>(where, in.first, in.count, row_length, rows, k,
+                                                                 detail::to_numbers<code>(target));
+    } else
       detail::segmented_top_k_by_sorting<T>(where, in.first, n, ends, k, target.values, target.indices, order);
   } else {
     detail::segmented_top_k_on_host<T>(where, in.first, ends.first, rows, k, target, detail::merging_order<T>(order));
