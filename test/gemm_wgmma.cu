@@ -58,3 +58,17 @@ TEST_CASE("wgmma: C is read on the way: every tile, both layouts, edges, batches
   try_tile<middle, true, false, float, float>({2504, 1096, 72}, 1, 0.5f, true);
   try_tile<small, false, true, __half, __half>({1504, 1104, 72}, 1, -1);
 }
+
+TEST_CASE("wgmma: rows of C that begin anywhere are written whole, and nothing beside them") {
+  if (!available()) return;
+  for (const std::int64_t gap : {1, 2, 3, 5, 7})
+    for (const std::int64_t n : {1, 7, 62, 65, 131, 264, 400}) {
+      const float beta = n % 2 == 0 ? 0.5f : 0;
+      const shape s{n % 3 == 0 ? 256 : 150, n, 24}, turned{n, 150, 24};
+      try_tile<large, false, true, __nv_bfloat16, __nv_bfloat16>(s, 1, beta, false, 2, {}, gap);
+      try_tile<small, true, false, __half, __half>(s, 1, beta, false, 2, {}, gap);
+      try_tile<small, false, true, __half, double>(s, 1, beta, false, 1, {}, gap);
+      try_tile<wide, true, false, float, float>(s, 1, beta, false, 2, {}, gap);
+      try_tile<middle, true, false, float, float>(turned, 1, beta, true, 2, {}, gap);
+    }
+}

@@ -145,13 +145,14 @@ struct shape {
 template <pmpp::detail::wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC,
           class Epilogue = pmpp::no_epilogue>
 void try_tile(const shape& s, float alpha, float beta, bool column_major = false, std::int64_t batch = 1,
-              Epilogue f = {}) {
+              Epilogue f = {}, std::int64_t gap = 0) {
+  CAPTURE(gap);
   CAPTURE(s.m);
   CAPTURE(s.n);
   CAPTURE(s.k);
   CAPTURE(Tile.n);
   const matrix<T> a(s.m, s.k, AlongMA, batch), b(s.k, s.n, !AlongNB, batch, 8);
-  matrix<TC> c(s.m, s.n, column_major, batch, s.k % 3 * 8);
+  matrix<TC> c(s.m, s.n, column_major, batch, s.k % 3 * 8 + gap);
   REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, AlongMA, AlongNB>(pmpp::device, problem(a, b, c, alpha, beta, f)));
   check_product(a, b, c, alpha, beta, f);
 }

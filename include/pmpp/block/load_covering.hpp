@@ -10,6 +10,16 @@
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
+/// The words that begin `shift` bytes, fewer than 16, after the first of `word`, which is lost. Bytes: what divides `shift`.
+template <int Bytes, int Words>
+PMPP_HOST_DEVICE void shift_words(std::uint32_t (&to)[Words], std::uint32_t (&word)[Words + 4], unsigned shift) {
+  for (int j = 0; j < Words + 2; ++j) word[j] = (shift & 8) != 0 ? word[j + 2] : word[j];
+  for (int j = 0; j < Words + 1; ++j) word[j] = (shift & 4) != 0 ? word[j + 1] : word[j];
+  for (int j = 0; j < Words; ++j)
+    to[j] = Bytes % 4 == 0 ? word[j]
+                           : static_cast<std::uint32_t>((std::uint64_t(word[j + 1]) << 32 | word[j]) >> shift % 4 * 8);
+}
+
 /// Reads 4-byte words that begin anywhere, and up to 15 bytes on either side. Bytes: what divides where they begin.
 template <int Bytes, int Words>
 PMPP_HOST_DEVICE void load_covering(std::uint32_t (&to)[Words], const void* from) {
@@ -29,11 +39,7 @@ PMPP_HOST_DEVICE void load_covering(std::uint32_t (&to)[Words], const void* from
 #endif
     for (int j = 0; j < 4; ++j) word[k + j] = read.item[j];
   }
-  for (int j = 0; j < Words + 2; ++j) word[j] = (shift & 8) != 0 ? word[j + 2] : word[j];
-  for (int j = 0; j < Words + 1; ++j) word[j] = (shift & 4) != 0 ? word[j + 1] : word[j];
-  for (int j = 0; j < Words; ++j)
-    to[j] = Bytes % 4 == 0 ? word[j]
-                           : static_cast<std::uint32_t>((std::uint64_t(word[j + 1]) << 32 | word[j]) >> shift % 4 * 8);
+  shift_words<Bytes>(to, word, shift);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -4,7 +4,8 @@
 //
 // Elements are made of the sums of a warpgroup a slice of 128 bytes a row at a time, and left in shared memory, from where TMA
 // writes one slice while the next is made. Where C is read (beta), it comes through the stages too, after the last k-tile: it is
-// there when the sums are. What TMA cannot write, the lanes do.
+// there when the sums are. What TMA cannot write, the lanes do: eight of them a row of a slice, by whole words of 16 bytes wherever the
+// row begins, and element by element before and after these.
 #pragma once
 
 #include <pmpp/core/config.hpp>
@@ -14,9 +15,11 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/load_covering.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/simt/memory.hpp>
 #include <pmpp/simt/tensor_copy.hpp>
 #include <pmpp/simt/wgmma.hpp>
 
@@ -161,21 +164,39 @@ struct staged_store {
         next.advance();
       }
       if (!at.c_by_tma) {
-        constexpr int words = ceil_div(width, simt::warp_size);  // of a line, that a lane writes
-        constexpr int at_once = 8;
+        constexpr int items = 16 / size, abreast = row_bytes / 16;  // elements of a word; words, and lanes, of a line
+        const std::int64_t stride = Down ? x.c.row_stride : x.c.col_stride;
+        const bool in_words = stride == 1 && reinterpret_cast<std::uintptr_t>(c) % size == 0;
+        const int own = lane % abreast;
 #pragma unroll 1
-        for (int line0 = warp * 16; line0 < warp * 16 + 16; line0 += at_once / words) {
-          TC own[at_once];
-#pragma unroll
-          for (int u = 0; u < at_once; ++u)
-            own[u] = *reinterpret_cast<const TC*>(
-                slice + byte_of(line0 + u / words, (lane + u % words * simt::warp_size) % width));
-#pragma unroll
-          for (int u = 0; u < at_once; ++u) {
-            const int line = line0 + u / words, item = lane + u % words * simt::warp_size;
-            const int row = Down ? line / width * width + item : line, col = s * width + (Down ? line % width : item);
-            if (item < width && row < rows && col < cols) c[row * x.c.row_stride + col * x.c.col_stride] = own[u];
+        for (int line = warp * 16 + lane / abreast; line < warp * 16 + 16; line += simt::warp_size / abreast) {
+          const int row = Down ? line / width * width : line, col = s * width + (Down ? line % width : 0);
+          const int there = row < rows && col < cols ? min(Down ? rows - row : cols - col, width) : 0;
+          TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
+          const auto write_item = [&](int item) {
+            to[item * stride] = *reinterpret_cast<const TC*>(slice + byte_of(line, item));
+          };
+          if (!in_words) {
+            for (int item = own; item < there; item += abreast) write_item(item);
+            continue;
           }
+          const int before = static_cast<int>(-reinterpret_cast<std::uintptr_t>(to) % 16) / size,  // the first word
+              word = before + own * items, after = before + max(0, there - before) / items * items + own;
+          if (own < min(before, there)) write_item(own);
+          if (word + items <= there) {
+            std::uint32_t both[8];  // the words of the slice in which it lies; where it is one, anything follows
+#pragma unroll
+            for (int half = 0; half < 2; ++half) {
+              const auto y =
+                  *reinterpret_cast<const simt::quad*>(slice + byte_of(line, (own + half) % abreast * items));
+#pragma unroll
+              for (int e = 0; e < 4; ++e) both[half * 4 + e] = y.word[e];
+            }
+            simt::quad whole;
+            block::shift_words<size>(whole.word, both, static_cast<unsigned>(before * size));
+            *reinterpret_cast<simt::quad*>(to + word) = whole;
+          }
+          if (after < there) write_item(after);
         }
       } else if (is_elected) {
         each_box<Down>(at, s, group, [&](int byte, int column, int line) {

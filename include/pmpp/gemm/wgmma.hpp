@@ -289,6 +289,10 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       const auto copy_clocks = [&](const gemm_operand<T>& y, bool along_k) {
         return clocks_of_repack(y, along_k, x.k, x.batch, on);
       };
+      // What TMA cannot write, lanes do, by words; what it cannot read, by elements.
+      const bool c_by_tma = x.c.is_written_by(16 / sizeof(TC)) && x.c.cols * sizeof(TC) % 16 == 0,
+                 reads_c = x.result.reads();
+      const double of_c = c_by_tma ? (reads_c ? 1.9 : 1) : reads_c ? 5.3 : 1.9;
       struct choice {
         wgmma_plan plan{1};
         double clocks = 0;
@@ -302,9 +306,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
             const double asked_again = 1.31;
             const wgmma_plan next =
                 plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, k_tiles, x.batch, on,
-                           {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1,
-                            (x.c.is_written_by(16 / sizeof(TC)) && x.c.cols * sizeof(TC) % 16 == 0 ? 1 : 3.8) *
-                                (x.result.beta != S{} ? 1.9 : 1)});
+                           {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1, of_c});
             const double clocks = next.clocks + (copy_a || !a_ready ? copy_clocks(x.a, a_along_k) : 0) +
                                   (copy_b || !b_ready ? copy_clocks(x.b, b_along_k) : 0);
             if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
