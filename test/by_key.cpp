@@ -233,6 +233,45 @@ TEST_ALL_PLACES("segments: exclusive scans, first extremes") {
     }
 }
 
+TEST_ALL_PLACES("segments: first extremes of a sign, of equals, of elements that begin anywhere") {
+  const typename where::policy policy{};
+  constexpr pmpp::segmented_tuning tiles{.few_to_reduce = 0, .short_input = 0, .long_average = 0};
+  const std::int64_t n = 5 * 8192 + 77;
+  const auto check = [&](auto way, int from, const std::vector<int>& offsets, auto T) {
+    using element = decltype(T);
+    CAPTURE(from);
+    CAPTURE(offsets.size());
+    std::vector<element> above(std::size_t(n), element(3)), below;
+    for (auto& x : above) x = static_cast<element>(3 + test::generator()() % (sizeof(element) == 1 ? 90 : 1 << 20));
+    for (const auto x : above) below.push_back(static_cast<element>(0 - x));
+    std::vector<int> least, most;
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+      const auto first = above.begin() + from, b = first + offsets[s], e = first + offsets[s + 1];
+      least.push_back(b == e ? -1 : int(std::min_element(b, e) - first));
+      const auto negative = below.begin() + from;
+      most.push_back(b == e ? -1 : int(std::max_element(negative + offsets[s], negative + offsets[s + 1]) - negative));
+    }
+    const auto x = where::put(above), y = where::put(below);
+    const auto at = where::put(offsets);
+    auto index = where::put(std::vector<int>(least.size(), 7));
+    pmpp::segmented_min_element<decltype(way)::value>(policy, x.begin() + from, x.end(), at, index);
+    CHECK(where::get(index) == least);
+    pmpp::segmented_max_element<decltype(way)::value>(policy, y.begin() + from, y.end(), at, index);
+    CHECK(where::get(index) == most);
+  };
+  const auto all = [&](auto way) {
+    for (const int from : test::some_of({0, 1, 3})) {
+      const int left = int(n) - from;
+      check(way, from, {0, left}, int());
+      check(way, from, {2, 2, 30000, 30007, left - 1}, float());
+      check(way, from, {1, 700, 2900, 2900, left}, std::int8_t());
+      check(way, from, {0, 9000, 19003, left}, double());
+    }
+  };
+  all(std::integral_constant<pmpp::segmented_tuning, pmpp::tuned<pmpp::segmented_tuning>>{});
+  all(std::integral_constant<pmpp::segmented_tuning, tiles>{});
+}
+
 TEST_CASE("by_key: lengths on the device") {
   const pmpp::device_buffer<int> n(std::vector<int>{4}), keys(std::vector<int>{1, 1, 2, 2, 2, 3}),
       values(std::vector<int>{1, 2, 3, 4, 5, 6});

@@ -191,7 +191,7 @@ struct index_or_none {
     return x.index();
   }
 };
-template <bool Greatest, class P, class R, class Offsets, class O, class Comp>
+template <segmented_tuning Tuning, bool Greatest, class P, class R, class Offsets, class O, class Comp>
 auto extreme_of_segments(const char* function, const P& where, R& r, Offsets& offsets, O& out, const Comp& comp) {
   const auto in = detail::with_index(detail::with_stored(detail::input_of(function, r)));
   using E = value_of<std::remove_const_t<decltype(in.first)>>;
@@ -210,7 +210,7 @@ auto extreme_of_segments(const char* function, const P& where, R& r, Offsets& of
   const auto sink = transform_output_iterator<result, index_or_none, E>(target, index_or_none{});
   detail::check_offsets(where, in, at);
   if constexpr (kernel_execution<P>) {
-    if (segments > 0) detail::segmented_reduce_on_blocks<tuned<segmented_tuning>>(where, in, at, sink, none, op);
+    if (segments > 0) detail::segmented_reduce_on_blocks<Tuning>(where, in, at, sink, none, op);
   } else {
     const auto fold_task = [&](std::int64_t begin, std::int64_t end) {
       return detail::fold_elements<E>(in.first, begin, end, op);
@@ -308,14 +308,16 @@ auto segmented_exclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out,
 /// \param out         an iterator, or a range with room for a signed integer a segment; visible to `where`; not r or offsets.
 /// \return the iterator past the last index written. Scratch, cost and \throws as segmented_reduce. Example: test/by_key.cpp,
 /// segments.
-template <execution_policy P, range_for<P> R, range_for<P> Offsets, output_for<P> O, class Comp = less>
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,
+          output_for<P> O, class Comp = less>
 auto segmented_min_element(const P& where, R&& r, Offsets&& offsets, O&& out, Comp comp = {}) {
-  return detail::extreme_of_segments<false>("segmented_min_element", where, r, offsets, out, comp);
+  return detail::extreme_of_segments<Tuning, false>("segmented_min_element", where, r, offsets, out, comp);
 }
 /// The same for the first element that comes before no other.
-template <execution_policy P, range_for<P> R, range_for<P> Offsets, output_for<P> O, class Comp = less>
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,
+          output_for<P> O, class Comp = less>
 auto segmented_max_element(const P& where, R&& r, Offsets&& offsets, O&& out, Comp comp = {}) {
-  return detail::extreme_of_segments<true>("segmented_max_element", where, r, offsets, out, comp);
+  return detail::extreme_of_segments<Tuning, true>("segmented_max_element", where, r, offsets, out, comp);
 }
 
 // The same for two iterators, or an iterator and a device_count.
@@ -330,10 +332,10 @@ template <execution_policy P, random_access It, end_of<It> End, output Values, o
 void unique_by_key_into(const P& where, It first, End last, Values&& values, KeysOut&& keys_out, ValuesOut&& values_out, C&& count_out, Eq eq = {}) { unique_by_key_into(where, subrange{first, last}, values, keys_out, values_out, count_out, eq); }
 template <execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Op = plus> requires reachable_by<It, P>
 auto segmented_exclusive_scan(const P& where, It first, End last, Offsets&& offsets, O&& out, std::type_identity_t<accumulator_of<value_of<It>>> init = {}, Op op = {}) { return segmented_exclusive_scan(where, subrange{first, last}, offsets, out, init, op); }
-template <execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Comp = less> requires reachable_by<It, P>
-auto segmented_min_element(const P& where, It first, End last, Offsets&& offsets, O&& out, Comp comp = {}) { return segmented_min_element(where, subrange{first, last}, offsets, out, comp); }
-template <execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Comp = less> requires reachable_by<It, P>
-auto segmented_max_element(const P& where, It first, End last, Offsets&& offsets, O&& out, Comp comp = {}) { return segmented_max_element(where, subrange{first, last}, offsets, out, comp); }
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Comp = less> requires reachable_by<It, P>
+auto segmented_min_element(const P& where, It first, End last, Offsets&& offsets, O&& out, Comp comp = {}) { return segmented_min_element<Tuning>(where, subrange{first, last}, offsets, out, comp); }
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Comp = less> requires reachable_by<It, P>
+auto segmented_max_element(const P& where, It first, End last, Offsets&& offsets, O&& out, Comp comp = {}) { return segmented_max_element<Tuning>(where, subrange{first, last}, offsets, out, comp); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND

@@ -490,6 +490,13 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
     typename any::plan p = a.known;
     if (a.count.pointer != nullptr) p = typename any::plan(a.count.get(), a.lead, a.known.vectors);
     p.offsets = a.heads.count.get();
+    if (block.thread() == workers &&
+        p.tiles > 1) {  // on its way into the last cache while tickets are drawn, whoever gets which
+      const std::int64_t vectors = std::int64_t(workers) * p.vectors;
+      block::prefetch_vectors(a.in, p.data, block.index() * vectors, vectors);
+      block::prefetch_elements(a.heads.offsets, block.index() * p.offsets / block.count(),
+                               (block.index() + 1) * p.offsets / block.count());
+    }
     const std::int64_t tile = a.others.first(block, memory.pipeline.look_back);
     const bool works = block.thread() < workers, exists = tile < p.tiles;
     const typename any::template part<false> mine(block, memory, p, exists ? tile : 0, 0);

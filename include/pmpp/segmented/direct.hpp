@@ -4,7 +4,7 @@
 //
 //   1. Some threads fold one segment each together, as many as suit the average length: two loads that wait for each
 //      other, and a tree. What is longer than the average is left to the whole warp, or the block. Neighbours go to different
-//      blocks, so that a few long ones side by side do no harm. Whole warps load neighbours: vectors of narrow elements, rows
+//      blocks, so that a few long ones side by side do no harm. Whole warps load neighbours: vectors of narrow elements and of values with their index, rows
 //      where the order of operands matters, which they fold by one tree (block/reduce.hpp).
 //   2. Who finds a segment longer than a chunk leaves it alone. The elements are also cut into chunks, one a block.
 //      Meanwhile another warp of the block searches for the segment that goes on into its chunk. If that one is longer
@@ -46,7 +46,10 @@ struct direct_reduce_kernel {
                        min_blocks = min(1024 / Folders, 2048 / threads);
   /// Elements that a thread loads at a time.
   static constexpr int batch = max(1, min(16, 64 / int(max(sizeof(A), sizeof(value_of<In>)))));
-  static constexpr bool any_order = operand_order<Op, A>::any;
+  /// And at most where whole warps load: vectors are on their way as they lie in memory, whatever elements are made of them.
+  static constexpr int vectors_at_once = 4, in_flight = max(batch, min(16, vectors_at_once*Items));
+  using order = operand_order<Op, A>;
+  static constexpr bool any_order = order::any;
   static_assert(Items == 1 || any_order);
 
   /// [begin, end)
@@ -73,7 +76,7 @@ struct direct_reduce_kernel {
     /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all. But where there are few, or
     /// segments take a block each, it had better wait for a few loads more than for other blocks.
     PMPP_HOST_DEVICE plan(std::int64_t elements, std::int64_t segment_count) {
-      constexpr int loads = folders * batch, some = 4 * loads, of_warp = max(1, batch / 2) * lanes;
+      constexpr int loads = folders * in_flight, some = 4 * loads, of_warp = max(1, batch / 2) * lanes;
       const bool long_ones = elements > segment_count * of_warp && elements <= segment_count * some;
       const int least = long_ones || (any_order && elements <= 8 * some) ? some : loads;
       while ((std::int64_t(1) << chunk_bits) < least || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
@@ -92,7 +95,7 @@ struct direct_reduce_kernel {
       each = 1 << each_bits;
       if (each > lanes) each = folders;
       tasks = ceil_div(segments, std::int64_t(folders / each));
-      left_from = max(2 * lanes * std::int64_t(batch), 4 * n / max(std::int64_t(1), segments));
+      left_from = max(2 * lanes * std::int64_t(in_flight), 4 * n / max(std::int64_t(1), segments));
     }
     PMPP_HOST_DEVICE std::int64_t chunk() const { return std::int64_t(1) << chunk_bits; }
   };
@@ -154,7 +157,7 @@ private:
       for (int k = 0; k < batch; ++k)
         if (i + k * count < n) x[k] = static_cast<A>(get(i + k * count));
       for (int k = 0; k < batch; ++k)
-        if (i + k * count < n) sum = k == 0 && i == rank ? x[k] : static_cast<A>(a.op(sum, x[k]));
+        if (i + k * count < n) sum = k == 0 && i == rank ? x[k] : static_cast<A>(order::in_order(a.op)(sum, x[k]));
     }
     return sum;
   }
@@ -187,17 +190,20 @@ private:
   /// One of `count` threads, for its share of the elements [begin, begin + n) in no order, by vectors.
   PMPP_HOST_DEVICE static A fold_vectors(const arguments& a, std::int64_t begin, int n, int rank, int count) {
     using access = block::access<In>;
-    constexpr int at_once = 4;
-    A sum = operand_order<Op, A>::neutral;
+    A sum = order::neutral;
     const int past = static_cast<int>((begin + Items - a.lead) % Items), before = min(n, (Items - past) % Items),
               vectors = (n - before) / Items, tail = before + vectors * Items;
-    for (int v = rank; v < vectors; v += at_once * count) {
-      block::raw_items<In, Items> x[at_once]{};
-      for (int u = 0; u < at_once; ++u)
+    for (int v = rank; v < vectors; v += vectors_at_once * count) {
+      block::raw_items<In, Items> x[vectors_at_once]{};
+      for (int u = 0; u < vectors_at_once; ++u)
         if (const int w = v + u * count; w < vectors)
           x[u] = access::template load<Items>(a.in, begin + before + w * Items);
-      for (int u = 0; u < at_once && v + u * count < vectors; ++u)
-        for (int k = 0; k < Items; ++k) sum = static_cast<A>(a.op(sum, static_cast<A>(access::value(a.in, x[u], k))));
+      for (int u = 0; u < vectors_at_once && v + u * count < vectors; ++u) {
+        A y = static_cast<A>(access::value(a.in, x[u], 0));
+        for (int k = 1; k < Items; ++k)
+          y = static_cast<A>(order::in_order(a.op)(y, static_cast<A>(access::value(a.in, x[u], k))));
+        sum = static_cast<A>(a.op(sum, y));
+      }
     }
     if (rank < before) sum = static_cast<A>(a.op(sum, static_cast<A>(a.in[begin + rank])));
     if (tail + rank < n) sum = static_cast<A>(a.op(sum, static_cast<A>(a.in[begin + tail + rank])));
@@ -221,7 +227,7 @@ private:
   PMPP_HOST_DEVICE static A fold_elements(auto& block, shared& memory, const arguments& a, std::int64_t begin,
                                           std::int64_t n) {
     if constexpr (Items > 1) {
-      A sum = operand_order<Op, A>::neutral;
+      A sum = order::neutral;
       if (block.thread() < folders) sum = fold_vectors(a, begin, static_cast<int>(n), block.thread(), folders);
       return block::reduce(block, memory.reduced, sum, a.op, folders);
     } else {
@@ -334,7 +340,9 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
                                Op op) {
   constexpr int bytes = sizeof(value_of<In>);
   constexpr bool possible = bytes <= 16 && sizeof(A) <= 16 && (Tuning.short_input > 0 || Tuning.long_average > 0),
-                 any_order = operand_order<Op, A>::any;
+                 any_order = operand_order<Op, A>::any,
+                 // As values and indices: tiles of them cost several times as much as of what they are made of.
+      widened = any_order && block::access<In>::always && block::access<In>::items * bytes > 16;
   const std::int64_t segments = offsets.count.bound - 1;
   [[maybe_unused]] const auto run_with = [&](auto folders, auto items, std::int64_t lead) {
     using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, folders, items>;
@@ -353,7 +361,8 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
     }
     using usual = std::integral_constant<int, 128>;
     using one = std::integral_constant<int, 1>;
-    constexpr std::int64_t long_average = any_order     ? Tuning.long_average / (bytes < 4 ? 2 : 1)
+    constexpr std::int64_t long_average = widened       ? Tuning.long_average / 64
+                                          : any_order   ? Tuning.long_average / (bytes < 4 ? 2 : 1)
                                           : bytes >= 16 ? Tuning.long_average / 8
                                                         : 4 * Tuning.long_average;
     const std::int64_t n = in.count.bound, average = n / segments,
@@ -361,7 +370,7 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
     const bool is_short = n <= Tuning.short_input && segments <= Tuning.short_segments,
                is_long = (any_order || bytes >= 4) && long_average > 0 && average >= long_average / share;
     if (!is_short && !is_long) return false;
-    if constexpr (any_order && bytes < 4)  // single elements would be too few bytes on their way
+    if constexpr (widened || (any_order && bytes < 4))  // single elements would be too few bytes on their way
       block::with_access(in.first, [&](auto items, std::int64_t lead) { run_with(usual{}, items, lead); });
     else
       run_with(usual{}, one{}, 0);

@@ -218,7 +218,7 @@ struct segmented_reduce_kernel {
     if (block.thread() == 0)
       memory.began_before = p.first_segment < p.end_segment && static_cast<std::int64_t>(at_hand.begin[0]) < p.begin &&
                             at_hand.begin[0] < at_hand.end[0];
-    A accumulated = order::neutral;
+    A accumulated{};
     bool has_accumulated = false;
     for (int tile = 0; tile < p.tiles; ++tile) {
       simt::copy_async_wait<stages - 2>();
@@ -227,7 +227,7 @@ struct segmented_reduce_kernel {
       typename layout::stage& stage = memory.stage[tile % stages];
       const std::int64_t begin = p.begin_of(tile), end = min(p.end, begin + layout::elements);
       if (next_end > end && begin >= p.begin && end - begin == layout::elements) {
-        add_tile(block, memory, a, stage, accumulated);
+        add_tile(block, memory, a, stage, accumulated, has_accumulated);
         has_accumulated = order::any;
         continue;
       }
@@ -331,13 +331,13 @@ private:
 
   /// Adds a tile that lies inside of one segment.
   PMPP_HOST_DEVICE static void add_tile(auto& block, shared& memory, const arguments& a, typename layout::stage& stage,
-                                        A& accumulated) {
+                                        A& accumulated, bool has_accumulated) {
     A y{};
     layout::for_items(a.in, stage, block.thread(), 0, items, [&](int k, const value_of<In>& x) {
       y = k == 0 ? static_cast<A>(x) : static_cast<A>(order::in_order(a.op)(y, static_cast<A>(x)));
     });
     if constexpr (order::any) {
-      accumulated = static_cast<A>(order::in_order(a.op)(accumulated, y));
+      accumulated = has_accumulated ? static_cast<A>(order::in_order(a.op)(accumulated, y)) : y;
     } else {
       y = block::reduce(block, memory.reduced, y, a.op);
       if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, segment_part<A>{y, 0, true});
@@ -350,7 +350,6 @@ private:
     const A y = block::reduce(block, memory.reduced, accumulated, a.op);
     if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, segment_part<A>{y, 0, true});
     block.sync();
-    accumulated = order::neutral;
     has_accumulated = false;
   }
 
