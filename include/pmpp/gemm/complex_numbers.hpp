@@ -11,6 +11,7 @@
 // (Van Zee and Smith, 2017, make a matrix of real numbers of A so, which they call 1m.)
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include <pmpp/core/complex.hpp>
@@ -47,13 +48,22 @@ struct mma_of<Type, T> {
   static constexpr int items = 1, words = 1, k = 4;
 };
 
+/// -x by its sign bit: subtractions of doubles would wait where products do.
+PMPP_HOST_DEVICE inline double negated(double x) {
+  std::uint64_t bits;
+  __builtin_memcpy(&bits, &x, sizeof(x));
+  bits ^= std::uint64_t(1) << 63;
+  __builtin_memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
 /// c += A B for the warp. All lanes call.
 template <simt::mma_type Type, class Block, class Sum, class Word, int Words>
 PMPP_HOST_DEVICE void multiply_small(Block& block, Sum (&c)[4], const Word (&a)[2 * Words], const Word (&b)[Words]) {
   if constexpr (std::is_same_v<Word, complex_parts>) {
     const double factor[2] = {b[0].real, b[0].imag};
     for (int h = 0; h < 2; ++h) {  // rows 8 apart
-      const double parts[4] = {a[h].real, a[h].imag, -a[h].imag, a[h].real};
+      const double parts[4] = {a[h].real, a[h].imag, detail::negated(a[h].imag), a[h].real};
       complex_parts *const left = c + 2 * h, *const right = left + 1;
       double sum[4] = {left->real, right->real, left->imag, right->imag};
       simt::multiply_add<Type>(block, sum, parts, factor);
