@@ -644,8 +644,8 @@ mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& o
 }
 
 /// Enqueues a product on tensor cores as planned; where no tile fits, by the small one with fewer stages.
-template <simt::mma_type Type, mma_tile Large, mma_tile Small, mma_tile Narrow = mma_tile{}, class P, class T, class TC, class S,
-          class Epilogue>
+template <simt::mma_type Type, mma_tile Large, mma_tile Small, mma_tile Narrow = mma_tile{}, class P, class T, class TC,
+          class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const mma_plan& plan) {
   constexpr mma_tile least = Small.within(least_shared_per_block<P>);
   const auto y = plan.exchanged ? x.exchanged() : x;
