@@ -173,6 +173,10 @@ struct candidates_of {
     if constexpr (sizeof(T) >= 4) {
       mma<Type, Tuning.mma_large, T>("large'", x.exchanged());
       mma<Type, small, T>("small'", x.exchanged());
+      if constexpr (Tuning.mma_narrow.m > 0) {
+        mma<Type, Tuning.mma_narrow, T>("narrow", x);
+        mma<Type, Tuning.mma_narrow, T>("narrow'", x.exchanged());
+      }
       if (sizeof(T) <= 8) add("wgmma", 0, [*this] { pmpp::detail::gemm_by_wgmma(where, x); });
     }
   }

@@ -97,6 +97,7 @@ struct gemm_options {
 struct gemm_tuning {
   gemm_tile large{}, small{};
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
+  mma_tile mma_narrow{};              ///< besides, or none
   gemm_strip thin{};                  ///< for a few rows or columns
   gemm_tile bulk{}, bulk_flat{};      ///< instead of `large` where TMA of sm_90a brings A and B
 
@@ -111,7 +112,7 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (detail::is_complex_double<A>)
-    return {.mma_large = detail::large_complex_tile, .mma_small = detail::small_complex_tile};
+    return {.mma_large = detail::large_complex_tile, .mma_small = detail::small_complex_tile, .mma_narrow = detail::narrow_complex_tile};
   if (detail::complex_number<A>) return {};  // direct tiles alone
   if (sizeof(A) <= 4)
     return {
@@ -350,7 +351,7 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       constexpr bool directly = Tuning.direct || is_complex_double<TA>;  // which begin at any address
       const direct_plan direct = directly ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
       constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
-      const mma_plan mma = plan_mma<Type, Tuning.mma_large, small>(y, on);
+      const mma_plan mma = plan_mma<Type, Tuning.mma_large, small, Tuning.mma_narrow>(y, on);
       const patch_plan patches = Tuning.direct ? plan_by_patches<A>(y, on) : patch_plan{};
       const double others = min(direct.clocks, mma.clocks);
       if (gemm_by_wgmma(where, y, min(others, patches.clocks))) return;
@@ -359,7 +360,7 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       else if (direct.clocks < mma.clocks)
         gemm_directly<A>(where, y, direct);
       else
-        gemm_on_tensor_cores<Type, Tuning.mma_large, small>(where, y, mma);
+        gemm_on_tensor_cores<Type, Tuning.mma_large, small, Tuning.mma_narrow>(where, y, mma);
     };
     const auto run = [&](const auto& y) {
       if constexpr (Batched) {

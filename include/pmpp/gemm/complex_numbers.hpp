@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Complex doubles for tensor cores, which multiply real ones. The parts of a number of A are two numbers of k, so that a product of
-// 16 x 8 x 8 doubles is one part of 16 x 8 x 4 complex numbers:
+// Complex doubles for tensor cores, which multiply real ones. A number of A is four real ones, and the parts of a number of B or C stand
+// below each other, so that a product of 16 x 8 x 8 doubles is one of 8 x 8 x 4 complex numbers:
 //
-//   (ar ai) | br | = cr,   (ar ai) | bi | = ci
-//           |-bi |                 | br |
+//   | ar -ai |  | br |     | cr |
+//   | ai  ar |  | bi |  =  | ci |
 //
-// A lane has numbers as the lanes of simt/mma.hpp have doubles, both parts of each, and takes them from memory as they lie.
-// (Van Zee and Smith, 2017, make a matrix of real numbers of B so, which they call 1m.)
+// A lane has numbers as the lanes of simt/mma.hpp have doubles, and takes them from memory as they lie: the parts of a number are
+// neighbours among the registers of a product, so that none but -ai and the other ar are made.
+// (Van Zee and Smith, 2017, make a matrix of real numbers of A so, which they call 1m.)
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include <pmpp/core/complex.hpp>
@@ -46,17 +48,27 @@ struct mma_of<Type, T> {
   static constexpr int items = 1, words = 1, k = 4;
 };
 
+/// -x by its sign bit: subtractions of doubles would wait where products do.
+PMPP_HOST_DEVICE inline double negated(double x) {
+  std::uint64_t bits;
+  __builtin_memcpy(&bits, &x, sizeof(x));
+  bits ^= std::uint64_t(1) << 63;
+  __builtin_memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
 /// c += A B for the warp. All lanes call.
 template <simt::mma_type Type, class Block, class Sum, class Word, int Words>
 PMPP_HOST_DEVICE void multiply_small(Block& block, Sum (&c)[4], const Word (&a)[2 * Words], const Word (&b)[Words]) {
   if constexpr (std::is_same_v<Word, complex_parts>) {
-    const double parts[4] = {a[0].real, a[1].real, a[0].imag, a[1].imag};
-    const double to_real[2] = {b[0].real, -b[0].imag}, to_imag[2] = {b[0].imag, b[0].real};
-    double real[4] = {c[0].real, c[1].real, c[2].real, c[3].real},
-           imag[4] = {c[0].imag, c[1].imag, c[2].imag, c[3].imag};
-    simt::multiply_add<Type>(block, real, parts, to_real);
-    simt::multiply_add<Type>(block, imag, parts, to_imag);
-    for (int e = 0; e < 4; ++e) c[e] = {real[e], imag[e]};
+    const double factor[2] = {b[0].real, b[0].imag};
+    for (int h = 0; h < 2; ++h) {  // rows 8 apart
+      const double parts[4] = {a[h].real, a[h].imag, detail::negated(a[h].imag), a[h].real};
+      complex_parts *const left = c + 2 * h, *const right = left + 1;
+      double sum[4] = {left->real, right->real, left->imag, right->imag};
+      simt::multiply_add<Type>(block, sum, parts, factor);
+      *left = {sum[0], sum[2]}, *right = {sum[1], sum[3]};
+    }
   } else {
     simt::multiply_add<Type>(block, c, a, b);
   }

@@ -69,9 +69,11 @@ namespace detail {
 /// The tiles for doubles, unless a tuning has others.
 inline constexpr mma_tile large_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3},
     small_double_tile{.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4};
-/// And for complex doubles: as many sums of a lane and real products of a k-tile. The small one is for what is narrow.
-inline constexpr mma_tile large_complex_tile{.m = 64, .n = 32, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 3},
-    small_complex_tile{.m = 64, .n = 16, .warp_m = 16, .warp_n = 16, .stages = 4, .blocks = 4};
+/// And for complex doubles. At the rate of tensor cores they ask the last cache for 16, 24 and 40 bytes in a clock of a multiprocessor; up to 27
+/// have come (H200).
+inline constexpr mma_tile large_complex_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 2},
+    small_complex_tile{.m = 64, .n = 32, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 3},
+    narrow_complex_tile{.m = 64, .n = 16, .warp_m = 16, .warp_n = 16, .stages = 4, .blocks = 4};
 
 /// The small tile for floats taken as tf32: half as high as that for half and bytes.
 constexpr mma_tile small_tf32_tile(const mma_tile& t) {
@@ -508,7 +510,8 @@ void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, c
 /// How a product on tensor cores is cut up, whether rows and columns of C are exchanged, and all that it takes, with copies of
 /// operands and writing C.
 struct mma_plan {
-  bool large = false, exchanged = false;
+  int tile = 0;  ///< large, small, narrow
+  bool exchanged = false;
   gemm_plan cut{};
   double clocks = never;
 };
@@ -520,8 +523,12 @@ struct mma_cost {
   double begin, latency, of_row, of_element, store, share;
 };
 template <class T>
-constexpr mma_cost mma_cost_of_tile(bool large) {
-  if (sizeof(T) == 16) return large ? mma_cost{800, 774, 0, 0, 200, 0.95} : mma_cost{800, 587, 0, 0, 220, 0.85};
+constexpr mma_cost mma_cost_of_tile(int tile) {
+  if (sizeof(T) == 16)
+    return tile == 0   ? mma_cost{800, 1200, 0, 0, 250, 0.95}
+           : tile == 1 ? mma_cost{800, 774, 0, 0, 200, 0.85}
+                       : mma_cost{800, 587, 0, 0, 220, 0.80};
+  const bool large = tile == 0;
   if (sizeof(T) == 8)
     return large ? mma_cost{800, 774, 0.12, 0.042, 123, 1.0} : mma_cost{800, 587, 0.12, 0.042, 155, 0.78};
   return large ? mma_cost{1630, 1500, 1.12, 0.07, 137, 0.47} : mma_cost{1630, 667, 1.12, 0.07, 190, 0.41};
@@ -529,16 +536,15 @@ constexpr mma_cost mma_cost_of_tile(bool large) {
 
 /// How floats, doubles or complex doubles are best cut up by a tile.
 template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
-mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
+mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, const machine& on) {
   constexpr std::int64_t depth = 128 / sizeof(T);
   constexpr double start = 4550, second_launch = 3600, sum_bytes = sizeof(typename mma_of<Type, T>::sum);
-  constexpr mma_cost of_large = mma_cost_of_tile<T>(true), of_small = mma_cost_of_tile<T>(false);
-  const mma_cost& cost = large ? of_large : of_small;
+  const mma_cost cost = mma_cost_of_tile<T>(tile);
   const double m = double(x.c.rows), n = double(x.c.cols), batch = double(x.batch);
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
                      processors = on.multiprocessors;
-  mma_plan best{large};
+  mma_plan best{tile};
   const auto begins_at_words = [](const T* p) {
     return sizeof(T) < 16 || reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
   };
@@ -573,10 +579,12 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large,
         double(rounds) * round(double(together)) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
     clocks = start + max(clocks, memory) + 0.3 * min(clocks, memory);
     if (splits > 1) clocks += second_launch + m * n * batch * sum_bytes * double(splits + 1) / (0.6 * on.memory_rate());
-    if (clocks < best.clocks) best = {large, false, {tiles_m, tiles_n, splits, split_k, clocks}, clocks};
+    if (clocks < best.clocks) best = {tile, false, {tiles_m, tiles_n, splits, split_k, clocks}, clocks};
   };
   consider(1);
-  for (std::int64_t each = 1; each <= 2 * together; ++each)
+  // Rounds of large tiles are long: more of them, which are shorter, leave less of the last one idle.
+  const std::int64_t most = (sizeof(T) == 16 ? 4 : 2) * together;
+  for (std::int64_t each = 1; each <= most; ++each)
     if (each * processors / tiles > 1 && x.k > depth) consider(each * processors / tiles);
   return best;
 }
@@ -593,18 +601,19 @@ inline double clocks_of_writing(const gemm_cost& tile, const gemm_plan& plan, st
 
 /// The same of two-byte elements and bytes, by the plan for all tiles.
 template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
-mma_plan plan_small_types(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
+mma_plan plan_small_types(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, const machine& on) {
   // What random shapes take beside what the plan says (H200): large tiles of small products wait for their operands.
-  const double measured = large ? 1.8 : 1.25;
+  const double measured = tile == 0 ? 1.8 : 1.25;
   gemm_cost cost = mma_cost_of<Type, T, Tile>(on);
   const gemm_plan cut = plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on);
-  if (cut.clocks == never) return {large, false, cut};
+  if (cut.clocks == never) return {tile, false, cut};
   cost.warps = Tile.threads() / simt::warp_size;
-  return {large, false, cut, measured * cut.clocks + clocks_of_writing(cost, cut, x.batch, 2, x.result.reads(), on)};
+  return {tile, false, cut, measured * cut.clocks + clocks_of_writing(cost, cut, x.batch, 2, x.result.reads(), on)};
 }
 
-/// The best of both tiles.
-template <simt::mma_type Type, mma_tile Large, mma_tile Small, class T, class TC, class S, class Epilogue>
+/// The best of the tiles.
+template <simt::mma_type Type, mma_tile Large, mma_tile Small, mma_tile Narrow = mma_tile{}, class T, class TC, class S,
+          class Epilogue>
 mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& on) {
   return remembered(shape_of(x, on), [&] {
     mma_plan best;
@@ -616,12 +625,13 @@ mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& o
     if constexpr (sizeof(T) >= 4) {
       for (const bool exchanged : {false, true}) {
         const auto y = exchanged ? x.exchanged() : x;
-        consider(plan_mma_tile<Type, Large>(y, true, on), exchanged);
-        consider(plan_mma_tile<Type, Small>(y, false, on), exchanged);
+        consider(plan_mma_tile<Type, Large>(y, 0, on), exchanged);
+        consider(plan_mma_tile<Type, Small>(y, 1, on), exchanged);
+        if constexpr (Narrow.m > 0) consider(plan_mma_tile<Type, Narrow>(y, 2, on), exchanged);
       }
     } else {
-      consider(plan_small_types<Type, Large>(x, true, on), false);
-      consider(plan_small_types<Type, Small>(x, false, on), false);
+      consider(plan_small_types<Type, Large>(x, 0, on), false);
+      consider(plan_small_types<Type, Small>(x, 1, on), false);
     }
     const auto copies = [&](const gemm_operand<T>& y, std::int64_t products) {
       return mma_copies_first(y, products, x.batch)
@@ -633,8 +643,9 @@ mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& o
   });
 }
 
-/// Enqueues a product on tensor cores as planned; where neither tile fits, by the small one with fewer stages.
-template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
+/// Enqueues a product on tensor cores as planned; where no tile fits, by the small one with fewer stages.
+template <simt::mma_type Type, mma_tile Large, mma_tile Small, mma_tile Narrow = mma_tile{}, class P, class T, class TC,
+          class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const mma_plan& plan) {
   constexpr mma_tile least = Small.within(least_shared_per_block<P>);
   const auto y = plan.exchanged ? x.exchanged() : x;
@@ -642,10 +653,12 @@ void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilog
     gemm_by_mma<Type, least>(
         where, x,
         plan_gemm(mma_cost_of<Type, T, least>(machine_of(where)), x.c.rows, x.c.cols, x.k, x.batch, machine_of(where)));
-  else if (plan.large)
+  else if (plan.tile == 0)
     gemm_by_mma<Type, Large>(where, y, plan.cut);
-  else
+  else if (plan.tile == 1)
     gemm_by_mma<Type, Small>(where, y, plan.cut);
+  else if constexpr (Narrow.m > 0)
+    gemm_by_mma<Type, Narrow>(where, y, plan.cut);
 }
 
 }  // namespace detail
