@@ -4,8 +4,9 @@
 //
 //   1. Some threads fold one segment each together, as many as suit the average length: two loads that wait for each
 //      other, and a tree. What is longer than the average is left to the whole warp, or the block. Neighbours go to different
-//      blocks, so that a few long ones side by side do no harm. Whole warps load neighbours: vectors of narrow elements and of values with their index, rows
-//      where the order of operands matters, which they fold by one tree (block/reduce.hpp).
+//      blocks, so that a few long ones side by side do no harm. Whole warps load neighbours: vectors of
+//      narrow elements and of values with their index, rows where the order of operands matters, which they fold by one tree
+//      (block/reduce.hpp).
 //   2. Who finds a segment longer than a chunk leaves it alone. The elements are also cut into chunks, one a block.
 //      Meanwhile another warp of the block searches for the segment that goes on into its chunk. If that one is longer
 //      than a chunk, the block folds what the chunk has of it, together with its beginning if that lies in the chunk
