@@ -75,21 +75,6 @@ TEST_ALL_PLACES("rows of equal length") {
                            test::by_key{});
 }
 
-// A block sorts its keys by splitters: past 256, by few of them up to half of its room, by many past that. Keys of 1 and 2 words.
-TEST_ALL_PLACES("as many keys as a block sorts") {
-  constexpr pmpp::top_k_tuning blocks_alone{
-      .threads = 64, .large_threads = 512, .short_threads = 32, .sorting = test::never_sorted};
-  for (const std::int64_t length :
-       test::some_of({33, 63, 129, 255, 256, 257, 259, 511, 513, 1023, 1024, 2047, 2049, 4096}))
-    for (const std::int64_t step : {1, 2, 1021}) {  // in order, rising and falling in turn, mixed
-      const auto mixed = [=](std::int64_t i) { return step == 2 ? (i % 2 == 0 ? i : -i) : i * step % 8191; };
-      check_batch<blocks_alone, where>(elements<float>(2 * length, mixed), length, length);
-      check_batch<blocks_alone, where>(elements<std::uint16_t>(length, [](std::int64_t i) { return i % 3; }), length,
-                                       length, pmpp::less{});
-      check_batch<blocks_alone, where>(elements<std::int64_t>(length, mixed), length, (length + 1) / 2);
-    }
-}
-
 TEST_ALL_PLACES("the first of equals, wherever rows begin") {
   for (const std::int64_t from : {0, 1, 3})
     for (const std::int64_t length : {1001, 3000}) {

@@ -286,7 +286,7 @@ It for_each(const P& where, It first, End last, F f) {
     using iterator = std::remove_const_t<decltype(in.first)>;
     const std::int64_t before = detail::place_in_line(in.first),
                        tiles = ceil_div(n + before, std::int64_t(Tuning.threads));
-    const int rounds = detail::rounds_of(where, tiles, 2);  // what f writes keeps the loads of the next round waiting
+    const int rounds = detail::rounds_of(where, tiles, Tuning.vectors_per_thread);
     pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), detail::for_each_kernel<iterator, F, Tuning>{}, in.first,
                  in.count, before, rounds, f);
   }

@@ -292,7 +292,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       // What TMA cannot write, lanes do, by words; what it cannot read, by elements.
       const bool c_by_tma = x.c.is_written_by(16 / sizeof(TC)) && x.c.cols * sizeof(TC) % 16 == 0,
                  reads_c = x.result.reads();
-      const double of_c = c_by_tma ? (reads_c ? 1.9 : 1) : reads_c ? 5.3 : 1.9;
+      const double of_c = c_by_tma ? (reads_c ? 1.9 : 1) : reads_c ? 6.7 : 3.3;
       struct choice {
         wgmma_plan plan{1};
         double clocks = 0;

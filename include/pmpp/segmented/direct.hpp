@@ -362,7 +362,7 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
     }
     using usual = std::integral_constant<int, 128>;
     using one = std::integral_constant<int, 1>;
-    constexpr std::int64_t long_average = widened       ? Tuning.long_average / 64
+    constexpr std::int64_t long_average = widened       ? Tuning.long_average / 8
                                           : any_order   ? Tuning.long_average / (bytes < 4 ? 2 : 1)
                                           : bytes >= 16 ? Tuning.long_average / 8
                                                         : 4 * Tuning.long_average;

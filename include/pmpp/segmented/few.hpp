@@ -3,9 +3,8 @@
 // Sums and scans of segments of few elements, where latency is all: little code, and two rounds of loads that wait for each other.
 //
 //   Sums: a warp folds a segment, each lane adjacent elements, and then the lanes by a tree. No shared memory, no barrier.
-//   Scans: one block has all elements in registers, a thread a few adjacent ones, which come and go by rows of whole lines and change
-//   places in shared memory. Threads mark where segments begin, a byte an element; they scan from mark to mark, and what they end
-//   with is joined (block/segmented_scan.hpp). Four barriers.
+//   Scans: one block has all elements in registers, a thread a few adjacent ones. Threads mark where segments begin, a byte an
+//   element; they scan from mark to mark, and what they end with is joined (block/segmented_scan.hpp). Three barriers.
 #pragma once
 
 #include <cstdint>
@@ -60,17 +59,10 @@ struct few_segmented_scan_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   /// Elements of a thread at most; threads of a block, and elements, at most.
   static constexpr int items = max(1, min(8, 32 / int(sizeof(A)))), most_threads = 1024, tile = most_threads * items,
-                       threads = most_threads,
-                       line = max(1, 128 / int(sizeof(A)));  ///< elements that fill all banks once
+                       threads = most_threads;
 
   struct shared {
     std::uint8_t marks[tile];
-    A element
-        [tile +
-         tile /
-             line];  ///< one is left out after each line: so adjacent ones of a thread are in other banks than the next's
-
-    PMPP_HOST_DEVICE A& at(int i) { return element[i + i / line]; }
     block::parts_memory<A> parts;
   };
   struct arguments {
@@ -98,11 +90,9 @@ struct few_segmented_scan_kernel {
     const auto offset = [&](int s) { return static_cast<int>(a.offsets[s]); };
     A y[items]{};
     for (int k = 0; k < items; ++k)
-      if (const int i = k * block.threads() + block.thread(); i < n) y[k] = static_cast<A>(a.in[i]);
+      if (k < each && first + k < n) y[k] = static_cast<A>(a.in[first + k]);
     const int from = offsets > 0 ? offset(0) : 0, to = offsets > 0 ? offset(offsets - 1) : 0;
     for (int i = block.thread(); i < n; i += block.threads()) memory.marks[i] = 0;
-    for (int k = 0; k < items; ++k)
-      if (const int i = k * block.threads() + block.thread(); i < n) memory.at(i) = y[k];
     block.sync();
     constexpr int batch = 4;
     for (int next = block.thread(); next + 1 < offsets; next += batch * block.threads()) {
@@ -116,8 +106,6 @@ struct few_segmented_scan_kernel {
         if (begin[k] < end[k] && next + k * block.threads() + 1 < offsets) memory.marks[begin[k]] = 1;
     }
     block.sync();
-    for (int k = 0; k < items; ++k)
-      if (k < each && first + k < n) y[k] = memory.at(first + k);
     const auto item = [&](int i) { return min(max(i - first, 0), each); };
     const int begin = item(from), end = item(to);
     unsigned heads = 0;
@@ -136,12 +124,8 @@ struct few_segmented_scan_kernel {
                           : (heads >> k & 1) != 0 ? a.init
                           : k == begin            ? before.value
                                                   : y[max(k - 1, 0)];
-        memory.at(first + k) = result;
+        a.out[first + k] = static_cast<value_of<Out>>(result);
       }
-    block.sync();
-    for (int k = 0; k < items; ++k)
-      if (const int i = k * block.threads() + block.thread(); i >= from && i < to)
-        a.out[i] = static_cast<value_of<Out>>(memory.at(i));
   }
 };
 

@@ -68,8 +68,10 @@ struct sample_plan {
   }
   /// The first element that is read of a stratum.
   PMPP_HOST_DEVICE std::int64_t place(int cluster) const {
-    return cluster * stratum + hash_of(static_cast<unsigned>(cluster)) %
-                                   static_cast<unsigned>(min(stratum - width + 1, std::int64_t(1) << 31));
+    unsigned h = static_cast<unsigned>(cluster) * 0x9e3779b1u;
+    h = (h ^ h >> 15) * 0x85ebca77u;
+    h ^= h >> 13;
+    return cluster * stratum + h % static_cast<unsigned>(min(stratum - width + 1, std::int64_t(1) << 31));
   }
 };
 
