@@ -225,6 +225,8 @@ def finish(job, status, results):
     if found and job.part != (1, ALL):  # doctest counts the other parts' cases as passed
         passed = max(0, min(job.part[1], int(found[1])) - job.part[0] + 1 - failed)
         skipped = skipped if job.part[0] == 1 else 0
+    if job.state == "not finished" and "CRASHED: SIGTERM" in output:  # doctest calls the case that this script stopped failed
+        failed = max(0, failed - 1)
     job.cases = (passed, failed, skipped)
     if status == 0 and found:
         job.state = "passed"
