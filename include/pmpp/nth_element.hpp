@@ -314,8 +314,8 @@ void nth_element(const P& where, R&& r, decltype(std::begin(r)) nth, Comp comp =
 /// Puts the elements that a sort under comp would put in front of `middle` there, sorted; the others behind.
 ///
 /// \param middle  an iterator of r.
-/// As nth_element, and a sort of the first part; where that is more than two thirds of r (of numbers a third), a sort of r alone. Stable it is not.
-/// Example: test/nth_element.cpp, partial_sort.
+/// As nth_element, and a sort of the first part; where that is more than two thirds of r (of numbers a third), a sort of r alone.
+/// Stable it is not. Example: test/nth_element.cpp, partial_sort.
 template <nth_element_tuning Tuning = tuned<nth_element_tuning>, execution_policy P, range_for<P> R, class Comp = less,
           class Proj = identity>
 void partial_sort(const P& where, R&& r, decltype(std::begin(r)) middle, Comp comp = {}, Proj proj = {}) {

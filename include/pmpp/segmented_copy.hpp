@@ -50,17 +50,7 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Reads a word at a multiple of its size in one access, whatever its bytes are.
-template <class Word>
-PMPP_HOST_DEVICE Word read_word(const unsigned char* from) {
-#if defined(__CUDA_ARCH__)
-  return *reinterpret_cast<const Word*>(from);
-#else
-  Word x;
-  memcpy(&x, simt::detail::require_aligned(from, sizeof(Word)), sizeof x);
-  return x;
-#endif
-}
+/// Writes a word at a multiple of its size in one access, whatever its bytes are.
 template <class Word>
 PMPP_HOST_DEVICE void write_word(unsigned char* to, const Word& x) {
 #if defined(__CUDA_ARCH__)
@@ -246,7 +236,7 @@ private:
         const int at = k < 16 ? begin + k : tail + k - 16;
         if (at >= (k < 16 ? head : end)) continue;
         target[r] = to + at;
-        y[r] = read_word<word>(from + at);
+        y[r] = block::read_word<word>(from + at);
       }
       for (int r = 0; r < together; ++r)
         if (target[r] != nullptr) write_word(target[r], y[r]);

@@ -14,6 +14,18 @@
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
+/// Reads a word at a multiple of its size in one access, whatever its bytes are.
+template <class Word>
+PMPP_HOST_DEVICE Word read_word(const unsigned char* from) {
+#if defined(__CUDA_ARCH__)
+  return *reinterpret_cast<const Word*>(from);
+#else
+  Word x;
+  memcpy(&x, simt::detail::require_aligned(from, sizeof(Word)), sizeof x);
+  return x;
+#endif
+}
+
 /// 16 bytes of a run [first, last) from anywhere inside of it. Whole words are read only where the run has all of them: at its ends
 /// units of Unit bytes, which divides where it begins and ends, so that nothing around the run is touched.
 template <int Unit>
@@ -27,15 +39,7 @@ PMPP_HOST_DEVICE simt::quad load_of_run(const unsigned char* from, const unsigne
   if (from - first >= shift && (shift == 0 || last - from >= 32 - shift)) {
     load_covering<Unit>(x.word, from);
   } else {
-    for (int k = 0; k < 16; k += width) {
-      unit bits;
-#if defined(__CUDA_ARCH__)
-      bits = *reinterpret_cast<const unit*>(from + k);
-#else
-      memcpy(&bits, simt::detail::require_aligned(from + k, width), sizeof bits);
-#endif
-      x.word[k / 4] |= std::uint32_t(bits) << k % 4 * 8;
-    }
+    for (int k = 0; k < 16; k += width) x.word[k / 4] |= std::uint32_t(read_word<unit>(from + k)) << k % 4 * 8;
   }
   return x;
 }
