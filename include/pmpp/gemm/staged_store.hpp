@@ -53,22 +53,29 @@ struct staged_store {
            (slice % slices_in_stage * consumers + group) * slice_bytes;
   }
 
-  /// Calls f(byte, x, y) for each box of a slice, which TMA moves at once.
+  /// Calls f(byte, x, y) for each box of `cols` columns of a slice, which TMA moves at once.
   template <bool Down, class F>
-  __device__ __forceinline__ static void each_box(const coord& at, int slice, int group, F f) {
+  __device__ __forceinline__ static void each_box(const arguments& x, const coord& at, int slice, int cols, int group,
+                                                  F f) {
     const int row = at.row + group * 64, col = at.col + slice * width;
-    for (int i = 0; i < (Down ? 64 : 1); i += width) f(i * row_bytes, Down ? row + i : col, Down ? col : row);
+    if constexpr (Down) {
+      for (int i = 0; i < 64; i += width)
+        for (int j = 0; j < cols; j += x.box_cols) f((i + j) * row_bytes, row + i, col + j);
+    } else {
+      f(0, col, row);
+    }
   }
 
   template <bool Down>
   __device__ static void fetch(shared& memory, const arguments& x, const coord& at, position& next) {
-    for (int first = 0; first < slices; first += slices_in_stage, next.advance()) {
-      const int count = min(slices - first, slices_in_stage);
+    const int of_tile = ceil_div(x.cols, width);
+    for (int first = 0; first < of_tile; first += slices_in_stage, next.advance()) {
+      const int count = min(of_tile - first, slices_in_stage);
       auto& full = memory.ring.acquire(next, count * consumers * slice_bytes);
       for (int i = 0; i < count * consumers; ++i) {
         const int slice = first + i / consumers, group = i % consumers;
         unsigned char* to = slice_in_stage(memory, next.stage, slice, group);
-        each_box<Down>(at, slice, group, [&](int byte, int column, int line) {
+        each_box<Down>(x, at, slice, width, group, [&](int byte, int column, int line) {
           simt::copy_tile(to + byte, x.to, full, column, line, at.batch_c);
         });
       }
@@ -87,7 +94,7 @@ struct staged_store {
     const std::int64_t first = at.row + group * 64;
     if (first >= at.end_row && !fetched) return;
     const int rows = static_cast<int>(min<std::int64_t>(at.end_row - first, 64)),
-              cols = static_cast<int>(min<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
+              cols = static_cast<int>(min<std::int64_t>(x.c.cols - at.col, x.cols));  // that are inside C and the tile
     const auto row_of = [&](int h) {
       return Kernel::a_in_registers ? Kernel::row_from_registers(warp, lane / 4 + h * 8) : warp * 16 + lane / 4 + h * 8;
     };
@@ -103,12 +110,15 @@ struct staged_store {
     const bool is_elected = block.thread() % 128 == 0;
     // An epilogue without state does no harm outside C, where TMA writes nothing.
     constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
-    const bool everywhere = stateless || (rows == 64 && cols == n);
     const auto result = x.result;
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
 #pragma unroll
     for (int s = 0; s < slices; ++s) {
+      const int of_slice = min(x.cols - s * width, width);
+      if (of_slice <= 0) break;
+      const bool everywhere = stateless || (rows == 64 && (s + 1) * width <= cols),
+                 by_tma = at.c_by_tma && (Down || of_slice == width);
       packed<TC, 2> y[width / 8][2];
       if (everywhere && !reads) {
 #pragma unroll
@@ -154,16 +164,14 @@ struct staged_store {
           *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
         }
       }
-      if (at.c_by_tma) simt::visible_to_copies();
-      if (Kernel::is_grouped && is_elected && !at.c_by_tma)
-        simt::copies_have_read<0>();  // of the tile before, which TMA wrote: no slices of this one are counted
+      if (by_tma) simt::visible_to_copies();
       if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
-      if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
+      if (fetched && ((s + 1) % slices_in_stage == 0 || (s + 1) * width >= x.cols)) {
         Kernel::release(block, memory, next.stage);
         next.advance();
       }
-      if (!at.c_by_tma) {
+      if (!by_tma) {
         constexpr int items = 16 / size, abreast = row_bytes / 16;  // elements of a word; words, and lanes, of a line
         const std::int64_t stride = Down ? x.c.row_stride : x.c.col_stride;
         const bool in_words = stride == 1 && reinterpret_cast<std::uintptr_t>(c) % size == 0;
@@ -199,11 +207,11 @@ struct staged_store {
           if (after < there) write_item(after);
         }
       } else if (is_elected) {
-        each_box<Down>(at, s, group, [&](int byte, int column, int line) {
+        each_box<Down>(x, at, s, of_slice, group, [&](int byte, int column, int line) {
           simt::copy_tile(x.to, slice + byte, column, line, at.batch_c);
         });
-        simt::copies_end();
       }
+      if (is_elected) simt::copies_end();  // of any slice, so that they are counted
       turn = turn + 1 == Kernel::staged_slices ? 0 : turn + 1;
     }
   }
