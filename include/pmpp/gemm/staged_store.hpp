@@ -113,45 +113,44 @@ struct staged_store {
     const auto result = x.result;
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
-#pragma unroll
-    for (int s = 0; s < slices; ++s) {
+    // Sums of a slice are what the code depends on: it is one for all slices but for these, and short. Of a short product the
+    // instructions are all new to the multiprocessor.
+#pragma unroll 1
+    for (int s = 0; s * width < x.cols; ++s) {
       const int of_slice = min(x.cols - s * width, width);
-      if (of_slice <= 0) break;
       const bool everywhere = stateless || (rows == 64 && (s + 1) * width <= cols),
                  by_tma = at.c_by_tma && (Down || of_slice == width);
       packed<TC, 2> y[width / 8][2];
-      if (everywhere && !reads) {
+      if (fetched) {
+        if (s % slices_in_stage == 0) memory.ring.wait(next);
+        const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
+#pragma unroll
+        for (int u = 0; u < width / 4; ++u)
+          if constexpr (Down) {
+            for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
+          } else {
+            y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
+          }
+      } else if (reads) {
+        // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u)
+          y[u / 4][u / 2 % 2].item[u % 2] =
+              c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
+                min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
+      }
+#pragma unroll
+      for (int of = 0; of < slices; ++of) {
+        if (of != s) continue;
 #pragma unroll
         for (int u = 0; u < width / 2; ++u) {
+          const int row = row_of(u / 2 % 2), col = of * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
-                        at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
-        }
-      } else {
-        if (fetched) {
-          if (s % slices_in_stage == 0) memory.ring.wait(next);
-          const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
-#pragma unroll
-          for (int u = 0; u < width / 4; ++u)
-            if constexpr (Down) {
-              for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
-            } else {
-              y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
-            }
-        } else if (reads) {
-          // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
-#pragma unroll
-          for (int u = 0; u < width / 2; ++u)
-            y[u / 4][u / 2 % 2].item[u % 2] =
-                c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
-                  min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
-        }
-#pragma unroll
-        for (int u = 0; u < width / 2; ++u) {
-          const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
-          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          if (everywhere || (row < rows && col < cols))
-            value = result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
+          const auto own = __builtin_bit_cast(sum_type, sum[of * (width / 2) + u]);
+          if (everywhere && !reads)
+            value = plain(own, &value, first + row, at.col + col);
+          else if (everywhere || (row < rows && col < cols))
+            value = result(own, &value, first + row, at.col + col);
         }
       }
       unsigned char* slice = memory.slices[group][turn];

@@ -317,10 +317,9 @@ struct gemm_wgmma_kernel {
         constexpr int at_once = n > 128 ? 8 : 32;
 #pragma unroll
         for (int i = 0; i < items; i += at_once) {
-          if (i >= x.cols / 2) break;
           std::uint32_t next[at_once];
 #pragma unroll
-          for (int e = 0; e < at_once; ++e) next[e] = __ldcg(from + (i + e) * all);
+          for (int e = 0; e < at_once; ++e) next[e] = __ldcg(from + min(i + e, x.cols / 2 - 1) * all);
 #pragma unroll
           for (int e = 0; e < at_once; ++e)
             sum[i + e] = of == 0 ? next[e]
