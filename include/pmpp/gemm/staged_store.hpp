@@ -108,51 +108,10 @@ struct staged_store {
     };
     TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool is_elected = block.thread() % 128 == 0;
-    // An epilogue without state does no harm outside C, where TMA writes nothing.
-    constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
-    const auto result = x.result;
-    auto plain = x.result;
-    plain.beta = S{};  // which the compiler knows then: it need not ask at each element
-    // Sums of a slice are what the code depends on: it is one for all slices but for these, and short. Of a short product the
-    // instructions are all new to the multiprocessor.
-#pragma unroll 1
-    for (int s = 0; s * width < x.cols; ++s) {
+    // Leaves a slice to TMA, or writes it. met(): after the warpgroup has met.
+    const auto leave = [&](int s, const packed<TC, 2>(&y)[width / 8][2], auto met) __attribute__((always_inline)) {
       const int of_slice = min(x.cols - s * width, width);
-      const bool everywhere = stateless || (rows == 64 && (s + 1) * width <= cols),
-                 by_tma = at.c_by_tma && (Down || of_slice == width);
-      packed<TC, 2> y[width / 8][2];
-      if (fetched) {
-        if (s % slices_in_stage == 0) memory.ring.wait(next);
-        const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
-#pragma unroll
-        for (int u = 0; u < width / 4; ++u)
-          if constexpr (Down) {
-            for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
-          } else {
-            y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
-          }
-      } else if (reads) {
-        // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
-#pragma unroll
-        for (int u = 0; u < width / 2; ++u)
-          y[u / 4][u / 2 % 2].item[u % 2] =
-              c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
-                min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
-      }
-#pragma unroll
-      for (int of = 0; of < slices; ++of) {
-        if (of != s) continue;
-#pragma unroll
-        for (int u = 0; u < width / 2; ++u) {
-          const int row = row_of(u / 2 % 2), col = of * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
-          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          const auto own = __builtin_bit_cast(sum_type, sum[of * (width / 2) + u]);
-          if (everywhere && !reads)
-            value = plain(own, &value, first + row, at.col + col);
-          else if (everywhere || (row < rows && col < cols))
-            value = result(own, &value, first + row, at.col + col);
-        }
-      }
+      const bool by_tma = at.c_by_tma && (Down || of_slice == width);
       unsigned char* slice = memory.slices[group][turn];
 #pragma unroll
       for (int u = 0; u < width / 4; ++u) {
@@ -166,10 +125,7 @@ struct staged_store {
       if (by_tma) simt::visible_to_copies();
       if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
-      if (fetched && ((s + 1) % slices_in_stage == 0 || (s + 1) * width >= x.cols)) {
-        Kernel::release(block, memory, next.stage);
-        next.advance();
-      }
+      met();
       if (!by_tma) {
         constexpr int items = 16 / size, abreast = row_bytes / 16;  // elements of a word; words, and lanes, of a line
         const std::int64_t stride = Down ? x.c.row_stride : x.c.col_stride;
@@ -212,6 +168,65 @@ struct staged_store {
       }
       if (is_elected) simt::copies_end();  // of any slice, so that they are counted
       turn = turn + 1 == Kernel::staged_slices ? 0 : turn + 1;
+    };
+    // An epilogue without state does no harm outside C, where TMA writes nothing.
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
+    if (!reads && (stateless || (rows == 64 && cols == x.cols))) {
+      auto plain = x.result;
+      plain.beta = S{};  // which the compiler knows then: it need not ask at each element
+#pragma unroll
+      for (int s = 0; s < slices; ++s) {
+        if (s * width >= x.cols) return;
+        packed<TC, 2> y[width / 8][2];
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u) {
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
+                        at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
+        }
+        leave(s, y, [] {});
+      }
+      return;
+    }
+    // The loop is not unrolled: its code would be most of the kernel's, which a short product waits for.
+#pragma unroll 1
+    for (int s = 0; s * width < x.cols; ++s) {
+      packed<TC, 2> y[width / 8][2];
+      if (fetched) {
+        if (s % slices_in_stage == 0) memory.ring.wait(next);
+        const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
+#pragma unroll
+        for (int u = 0; u < width / 4; ++u)
+          if constexpr (Down) {
+            for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
+          } else {
+            y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
+          }
+      } else if (reads) {
+        // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u)
+          y[u / 4][u / 2 % 2].item[u % 2] =
+              c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
+                min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
+      }
+#pragma unroll
+      for (int of = 0; of < slices; ++of) {
+        if (of != s) continue;
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u) {
+          const int row = row_of(u / 2 % 2), col = of * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          if (stateless || (row < rows && col < cols))
+            value =
+                x.result(__builtin_bit_cast(sum_type, sum[of * (width / 2) + u]), &value, first + row, at.col + col);
+        }
+      }
+      leave(s, y, [&] {
+        if (!fetched || ((s + 1) % slices_in_stage != 0 && (s + 1) * width < x.cols)) return;
+        Kernel::release(block, memory, next.stage);
+        next.advance();
+      });
     }
   }
 #endif
