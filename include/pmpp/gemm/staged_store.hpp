@@ -108,10 +108,11 @@ struct staged_store {
     };
     TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool is_elected = block.thread() % 128 == 0;
-    // Leaves a slice to TMA, or writes it. met(): after the warpgroup has met.
-    const auto leave = [&](int s, const packed<TC, 2>(&y)[width / 8][2], auto met) __attribute__((always_inline)) {
+    // Leaves a slice to TMA, or writes it. met(): after the warpgroup has met. ByTMA: that it is left is known.
+    const auto leave = [&]<bool ByTMA>(std::bool_constant<ByTMA>, int s, const packed<TC, 2>(&y)[width / 8][2],
+                                       auto met) __attribute__((always_inline)) {
       const int of_slice = min(x.cols - s * width, width);
-      const bool by_tma = at.c_by_tma && (Down || of_slice == width);
+      const bool by_tma = ByTMA || (at.c_by_tma && (Down || of_slice == width));
       unsigned char* slice = memory.slices[group][turn];
 #pragma unroll
       for (int u = 0; u < width / 4; ++u) {
@@ -171,9 +172,11 @@ struct staged_store {
     };
     // An epilogue without state does no harm outside C, where TMA writes nothing.
     constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
-    if (!reads && (stateless || (rows == 64 && cols == x.cols))) {
-      auto plain = x.result;
-      plain.beta = S{};  // which the compiler knows then: it need not ask at each element
+    auto plain = x.result;
+    plain.beta = S{};  // which the compiler knows then: it need not ask at each element
+    // Straight code for what is nearly all products; a loop, whose code is short, for others: instructions are new to a multiprocessor
+    // that begins a product, and it waits for those that it meets.
+    if (!reads && at.c_by_tma && (Down || x.cols % width == 0) && (stateless || (rows == 64 && cols == x.cols))) {
 #pragma unroll
       for (int s = 0; s < slices; ++s) {
         if (s * width >= x.cols) return;
@@ -184,11 +187,10 @@ struct staged_store {
           value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
                         at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
         }
-        leave(s, y, [] {});
+        leave(std::true_type{}, s, y, [] {});
       }
       return;
     }
-    // The loop is not unrolled: its code would be most of the kernel's, which a short product waits for.
 #pragma unroll 1
     for (int s = 0; s * width < x.cols; ++s) {
       packed<TC, 2> y[width / 8][2];
@@ -222,7 +224,7 @@ struct staged_store {
                 x.result(__builtin_bit_cast(sum_type, sum[of * (width / 2) + u]), &value, first + row, at.col + col);
         }
       }
-      leave(s, y, [&] {
+      leave(std::false_type{}, s, y, [&] {
         if (!fetched || ((s + 1) % slices_in_stage != 0 && (s + 1) * width < x.cols)) return;
         Kernel::release(block, memory, next.stage);
         next.advance();

@@ -296,11 +296,20 @@ struct gemm_wgmma_kernel {
              thread;
     };
     const bool has_rows = at.row + block.warp() % 4 * 16 + (block.warp() / 4 - 1) * 64 < x.c.rows || a_in_registers;
+    // Eight registers at a time, but for those that are of columns which the tile does not have.
+    const auto each_eight = [&](auto f) __attribute__((always_inline)) {
+#pragma unroll
+      for (int i = 0; i < items; i += 8) {
+        if (i > (n - steps * step) / 2 && i >= x.cols / 2) break;
+        f(i);
+      }
+    };
     if (has_rows) {
       std::uint32_t* const to = part(at.part);
+      each_eight([&](int i) __attribute__((always_inline)) {
 #pragma unroll
-      for (int i = 0; i < items; ++i)
-        if (i < x.cols / 2) __stcg(to + i * all, sum[i]);
+        for (int e = 0; e < 8; ++e) __stcg(to + (i + e) * all, sum[i + e]);
+      });
     }
     simt::fence();
     simt::warpgroups_sync(consumers + 1, all);
@@ -314,18 +323,16 @@ struct gemm_wgmma_kernel {
     if (has_rows)
       for (int of = 0; of < x.splits; ++of) {
         const std::uint32_t* const from = part(of);
-        constexpr int at_once = n > 128 ? 8 : 32;
+        each_eight([&](int i) __attribute__((always_inline)) {
+          std::uint32_t next[8];
 #pragma unroll
-        for (int i = 0; i < items; i += at_once) {
-          std::uint32_t next[at_once];
+          for (int e = 0; e < 8; ++e) next[e] = __ldcg(from + (i + e) * all);
 #pragma unroll
-          for (int e = 0; e < at_once; ++e) next[e] = __ldcg(from + min(i + e, x.cols / 2 - 1) * all);
-#pragma unroll
-          for (int e = 0; e < at_once; ++e)
+          for (int e = 0; e < 8; ++e)
             sum[i + e] = of == 0 ? next[e]
                                  : __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(sum_type, sum[i + e]) +
                                                                          __builtin_bit_cast(sum_type, next[e]));
-        }
+        });
       }
     return true;
   }
