@@ -221,11 +221,11 @@ struct candidates_of {
               const std::int64_t tiles_n = pmpp::ceil_div(columns, std::int64_t(cols));
               if (cols > 16 && along_k && tiles_n == pmpp::ceil_div(columns, std::int64_t(cols - 16))) continue;
               consider({.tile = i, .cols = cols}, exchanged);
-              const std::int64_t most =
-                  on.multiprocessors / (pmpp::ceil_div(rows, std::int64_t(128)) * tiles_n * x.batch);
+              const std::int64_t all = pmpp::ceil_div(rows, std::int64_t(128)) * tiles_n * x.batch,
+                                 most = on.multiprocessors / all;
               std::int64_t last = 1;
-              for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 2, most})
-                if (i > 0 && splits > last && splits <= k_tiles && splits <= most)
+              for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), std::int64_t(4), most / 2, most})
+                if (i > 0 && splits > last && splits <= k_tiles && all * splits <= 4 * on.multiprocessors)
                   consider({.tile = i, .splits = int(last = splits), .cols = cols}, exchanged);
             }
         }
