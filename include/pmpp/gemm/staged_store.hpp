@@ -212,18 +212,15 @@ struct staged_store {
               c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
                 min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
       }
-#pragma unroll
-      for (int of = 0; of < slices; ++of) {
-        if (of != s) continue;
-#pragma unroll
-        for (int u = 0; u < width / 2; ++u) {
+      unrolled<slices>([&](int of) __attribute__((always_inline)) {
+        if (of != s) return;
+        unrolled<width / 2>([&](int u) __attribute__((always_inline)) {
           const int row = row_of(u / 2 % 2), col = of * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
           if (stateless || (row < rows && col < cols))
-            value =
-                x.result(__builtin_bit_cast(sum_type, sum[of * (width / 2) + u]), &value, first + row, at.col + col);
-        }
-      }
+            value = x.result(__builtin_bit_cast(sum_type, sum[of * (width / 2) + u]), &value, first + row, at.col + col);
+        });
+      });
       leave(std::false_type{}, s, y, [&] {
         if (!fetched || ((s + 1) % slices_in_stage != 0 && (s + 1) * width < x.cols)) return;
         Kernel::release(block, memory, next.stage);
