@@ -57,9 +57,9 @@ void check_held(const std::vector<T>& v, std::int64_t rows, std::int64_t length,
       wanted.resize(static_cast<std::size_t>(k));
       std::int32_t* const own = at.data() + 1 + row * k;
       for (std::int64_t i = 0; i < k && ok; ++i)
-        ok = own[i] >= 0 && own[i] < length &&
-             got[static_cast<std::size_t>(1 + row * k + i)] ==
-                 v[static_cast<std::size_t>(from + row * length + own[i])];
+        ok =
+            own[i] >= 0 && own[i] < length &&
+            got[static_cast<std::size_t>(1 + row * k + i)] == v[static_cast<std::size_t>(from + row * length + own[i])];
       if (!sorted) {
         std::sort(own, own + k);
         std::sort(wanted.begin(), wanted.end());
@@ -85,13 +85,20 @@ template <class T>
 std::vector<T> kind_of_data(int kind, std::int64_t n) {
   return elements<T>(n, [=](std::int64_t i) -> std::int64_t {
     switch (kind) {
-      case 0: return draw_below(std::int64_t(1) << (8 * sizeof(T) > 31 ? 24 : 8 * sizeof(T) - 1));
-      case 1: return 7;
-      case 2: return draw_below(3);
-      case 3: return i % 120;
-      case 4: return 120 - i % 120;
-      case 5: return i % 97 == 3 ? 8 : 9;
-      default: return 100 + draw_below(16);
+      case 0:
+        return draw_below(std::int64_t(1) << (8 * sizeof(T) > 31 ? 24 : 8 * sizeof(T) - 1));
+      case 1:
+        return 7;
+      case 2:
+        return draw_below(3);
+      case 3:
+        return i % 120;
+      case 4:
+        return 120 - i % 120;
+      case 5:
+        return i % 97 == 3 ? 8 : 9;
+      default:
+        return 100 + draw_below(16);
     }
   });
 }

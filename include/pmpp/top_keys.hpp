@@ -194,18 +194,22 @@ public:
       put_all(rows, 0, output);
       return true;
     }
-    if (k == 1 || rows.length <= Tuning.short_threads || rows.count.bound > Tuning.held * m.multiprocessors ||
+    const std::int64_t shortest = (rows.rows > 8 * m.multiprocessors ? 2 : 1) * Tuning.short_threads;
+    if (k == 1 || rows.length <= shortest || rows.count.bound > Tuning.held * m.multiprocessors ||
         (kernel::sorts && k > kernel::room::tile))
       return false;
     const int most = gpu_execution<P> && !simt::can_begin_early ? 1 : m.most_blocks_of_cluster();
     for (int blocks = 1; blocks <= most; blocks *= 2) {
       const std::int64_t slice = ceil_div(rows.length, std::int64_t(blocks));
-      const bool has_more = 2 * blocks <= most && 2 * blocks * rows.rows <= m.multiprocessors;
-      if (slice > Tuning.held_slice && has_more) continue;
       const typename kernel::arguments a{source, rows, k, slice, blocks, static_cast<int>(kernel::keys_bytes(k)),
                                          output};
       const grid shape = kernel::shape(a, m.multiprocessors);
-      if (!m.fits(shape.dynamic_shared + sizeof(typename kernel::shared))) continue;
+      const std::size_t bytes = shape.dynamic_shared + sizeof(typename kernel::shared);
+      // Shared by more blocks where multiprocessors are left, or would have one block each, whose memory and arithmetic wait for
+      // each other.
+      const bool is_large = 3 * bytes > static_cast<std::size_t>(m.shared_per_multiprocessor),
+                 has_more = 2 * blocks <= most && (is_large || 2 * blocks * rows.rows <= m.multiprocessors);
+      if (!m.fits(bytes) || (has_more && slice > Tuning.held_slice)) continue;
       pmpp::launch(where, shape, kernel{}, a);
       return true;
     }

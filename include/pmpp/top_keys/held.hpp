@@ -43,8 +43,7 @@ struct held_rows_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr bool sorts = std::is_same_v<Order, sorted_order>;
   static constexpr int threads = sorts ? max(Tuning.threads, Tuning.large_threads) : Tuning.threads,
-                       min_blocks = sorts ? 1 : 3,
-                       loads = max(1, min(Tuning.loads, 32 / Source::items));
+                       min_blocks = sorts ? 1 : 3, loads = max(1, min(Tuning.loads, 32 / Source::items));
   static constexpr int digit_bits = 8, digits = 1 << digit_bits, copies = 4;
   using room = key_room<key, threads>;
   using counters = packed<unsigned, copies>;
@@ -85,6 +84,7 @@ struct held_rows_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    for (int d = block.thread(); d < digits; d += block.threads()) memory.count[d] = {};
     simt::previous_kernels_done();
     row_of_blocks<Block>(block, memory, a).take();
   }
@@ -98,7 +98,8 @@ private:
     std::int64_t row, begin;
     int rank, k, from, count;  ///< from: where the slice begins in the row
     const code* held = nullptr;
-    int shift = 0;  ///< codes without so many bits are compared with the limit: those before it are wanted, and some at it
+    int shift =
+        0;  ///< codes without so many bits are compared with the limit: those before it are wanted, and some at it
     code limit = static_cast<code>(~code(0));
     unsigned wanted;
 
@@ -117,7 +118,6 @@ private:
     }
 
     PMPP_HOST_DEVICE void take() {
-      for (int d = block.thread(); d < digits; d += block.threads()) memory.count[d] = {};
       code* const codes = reinterpret_cast<code*>(block.dynamic_shared() + a.keys_bytes);
       const code first = k > 0 ? a.source.code(begin) : code(0);
       code differing = 0;
@@ -255,6 +255,7 @@ private:
         const unsigned lower = (1u << block.lane()) - 1;
         const auto are_before = static_cast<unsigned>(block.ballot(i < end && c < limit)),
                    are_at = static_cast<unsigned>(block.ballot(i < end && c == limit));
+        if ((are_before | are_at) == 0) continue;
         const unsigned own_before = before + simt::count_bits(are_before & lower),
                        own_at = at + simt::count_bits(are_at & lower);
         if (i < end && (c < limit || (c == limit && own_at < wanted))) {
