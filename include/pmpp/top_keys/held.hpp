@@ -275,8 +275,10 @@ private:
         block.sync();
       if constexpr (sorts)
         if (rank == 0) {
-          slots->sort(block, k);
-          for (int i = block.thread(); i < k; i += block.threads()) a.output.put(row, i, (*slots)[i], 0);
+          auto& sorted =
+              *reinterpret_cast<room*>(block.dynamic_shared());  // not by a pointer that may be to another block's
+          sorted.sort(block, k);
+          for (int i = block.thread(); i < k; i += block.threads()) a.output.put(row, i, sorted[i], 0);
         }
     }
   };
