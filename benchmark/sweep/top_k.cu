@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The k largest of each row in a sweep, with their places, beside CUB: its top-k, and the one of batches, where its CCCL has them (3.4
-// and 3.5; -DPMPP_CCCL_DIR=), which promise neither order nor which of equals come, and take no more than 2^21 elements a row; else
+// The k largest of each row in a sweep, with their places, in any order, beside CUB: its top-k, and the one of batches, where its CCCL
+// has them (3.4 and 3.5; -DPMPP_CCCL_DIR=), which promise no order either, nor which of equals come, and take no more than 2^21 elements a row; else
 // its radix sort of pairs, of rows by segments. For k = 1 of one row its argmax too.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -65,7 +65,11 @@ void largest(trial& t) {
   u32* const pa = places_a;
   [[maybe_unused]] u32* const pb = places_b;
   std::function<void()> collect;
-  t.own = {"pmpp", [=](int s) { pmpp::batched_top_k(device(), in(s), in(s) + n, length, k, va, pa); }, {}};
+  t.own = {"pmpp",
+           [=](int s) {
+             pmpp::batched_top_k(device(), in(s), in(s) + n, length, k, va, pa, pmpp::greater{}, pmpp::any_order{});
+           },
+           {}};
   const u32* const iota = t.computed<u32>(n, place{length});
 #if __has_include(<cub/device/device_batched_topk.cuh>)
   namespace execution = cuda::execution;

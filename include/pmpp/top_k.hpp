@@ -8,7 +8,8 @@
 //   indices   2 4 0           equals: the smaller index first
 //
 //   1. Numbers under less or greater become keys: code and index, all of which are different (top_keys/keys.hpp).
-//   2. A sample says how good a key must be to come into question (top_keys/rows.hpp).
+//   2. Rows that blocks hold in shared memory are selected from by digits there (top_keys/held.hpp). Of others
+//      a sample says how good a key must be to come into question (top_keys/rows.hpp).
 //   3. Blocks read the data once and keep the keys up to that limit, few more than k; one block sorts those of a row
 //      (top_keys/kernels.hpp). If k is past 4096 they are sorted by digits (top_keys.hpp).
 //
@@ -238,13 +239,16 @@ auto partial_sort_copy(const P& where, R&& r, O&& out, Comp comp = {}, [[maybe_u
 /// \param k            0 <= k <= row_length.
 /// \param values_out   an iterator, or a range with room for k elements of each row: those of row i begin at place i * k.
 /// \param indices_out  the same for integers: places in the row, from 0 on.
+/// \param which        sorted_order{}, or any_order{}: then the k of each row may come in any order, which is the same on every run.
 /// As top_k, whose launches serve all rows. For a k past 4096 (2048) rows of up to 2^21 elements are sorted together, 2^24
 /// elements at a time, and longer ones selected from one after the other. Other elements than numbers are sorted row by row. \throws as top_k; std::invalid_argument for a row_length that does not divide n.
 /// Example: test/top_k.cpp, rows of equal length.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, output_for<P> V,
-          output_for<P> X, class Comp = greater>
+          output_for<P> X, class Comp = greater, class Order = sorted_order>
 void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t k, V&& values_out, X&& indices_out,
-                   Comp comp = {}) {
+                   Comp comp = {}, [[maybe_unused]] Order which = {}) {
+  static_assert(std::is_same_v<Order, sorted_order> || std::is_same_v<Order, any_order>,
+                "pmpp::batched_top_k: after the comparator comes sorted_order{} or any_order{}");
   const char* const function = "batched_top_k";
   using T = detail::stored_as<element_value<R>>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: elements of top_k must be trivially copyable");
@@ -268,8 +272,8 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
     if constexpr (!std::is_void_v<code>) {
       if (rows > 1 || !detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
-        detail::select_numbers<Tuning, code, sorted_order, true>(where, in.first, in.count, row_length, rows, k,
-                                                                 detail::to_numbers<code>(target));
+        detail::select_numbers<Tuning, code, Order, true>(where, in.first, in.count, row_length, rows, k,
+                                                          detail::to_numbers<code>(target));
     } else
       detail::segmented_top_k_by_sorting<T>(where, in.first, n, ends, k, target.values, target.indices, order);
   } else {
@@ -326,8 +330,8 @@ void top_k(const P& where, It first, End last, std::int64_t k, V&& values_out, X
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, range_for<P> O, class Comp = less, class Proj = identity> requires reachable_by<It, P>
 auto partial_sort_copy(const P& where, It first, End last, O&& out, Comp comp = {}, Proj proj = {}) { return partial_sort_copy<Tuning>(where, subrange{first, last}, out, comp, proj); }
 
-template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater>
-void batched_top_k(const P& where, It first, End last, std::int64_t row_length, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) { batched_top_k<Tuning>(where, subrange{first, last}, row_length, k, values_out, indices_out, comp); }
+template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, output V, output X, class Comp = greater, class Order = sorted_order>
+void batched_top_k(const P& where, It first, End last, std::int64_t row_length, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}, Order which = {}) { batched_top_k<Tuning>(where, subrange{first, last}, row_length, k, values_out, indices_out, comp, which); }
 
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output V, output X, class Comp = greater>
 void segmented_top_k(const P& where, It first, End last, Offsets&& offsets, std::int64_t k, V&& values_out, X&& indices_out, Comp comp = {}) { segmented_top_k<Tuning>(where, subrange{first, last}, offsets, k, values_out, indices_out, comp); }

@@ -3,6 +3,7 @@
 // Which kernels find the k first numbers of rows:
 //
 //   k = 1                                    first_key_kernel
+//   rows that blocks hold in shared memory   held_rows_kernel; all of rows in any order: put_all_kernel
 //   rows that a block takes alone            top_keys_kernel
 //   longer ones                              sample_keys_kernel, top_keys_kernel
 //   k past half of the room of a large block keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
@@ -25,38 +26,50 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/nth_element.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/sort/radix.hpp>
 #include <pmpp/top_keys/keys.hpp>
 #include <pmpp/top_keys/rows.hpp>
 #include <pmpp/top_keys/kernels.hpp>
+#include <pmpp/top_keys/held.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
 namespace pmpp::inline PMPP_BACKEND {
 
-/// How top_k writes what it finds: in order, or as it comes, which a large k takes less time for.
-struct sorted_order {};
-struct any_order {};
-
 namespace detail {
 
-/// Writes the keys of all elements, in order. Of several rows their places have the number of the row above the `place_bits` of
-/// that in the row.
-template <class Source>
-struct list_all_kernel {
-  static constexpr int threads = 256;
+/// Writes all elements, in order. Of several rows the places of keys have the number of the row above the `place_bits` of that in
+/// the row, if there are such.
+template <class Source, class Output>
+struct put_all_kernel {
+  using keys = typename Source::keys;
+  static constexpr bool begins_early = simt::can_begin_early;
+  static constexpr int threads = 256, each = 4;
   struct arguments {
     Source source;
     equal_rows rows;
     int place_bits;
-    key_list<typename Source::keys> list;
+    Output output;
   };
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
-    const std::int64_t n = a.rows.count.get();
-    for (std::int64_t i = block.index() * threads + block.thread(); i < n; i += block.count() * threads) {
-      const std::int64_t row = a.rows.rows > 1 ? i / a.rows.length : 0;
-      a.list.set(i, Source::keys::make(a.source.code(i), (row << a.place_bits) + i - row * a.rows.length));
+    simt::previous_kernels_done();
+    const std::int64_t n = a.rows.count.get(), length = a.rows.length;
+    const bool narrow = n >> 32 == 0 && length >> 32 == 0;  // divisions of 64 bits are long
+    for (std::int64_t own = block.index() * threads * each + block.thread(); own < n;
+         own += block.count() * threads * each) {
+      typename keys::code x[each]{};  // all loads at a time
+      for (int u = 0; u < each; ++u)
+        if (own + u * threads < n) x[u] = a.source.code(own + u * threads);
+      for (int u = 0; u < each; ++u) {
+        const std::int64_t i = own + u * threads;
+        if (i >= n) break;
+        const std::int64_t row =
+                               narrow ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(length) : i / length,
+                           place = i - row * length;
+        a.output.put(row, place, keys::make(x[u], a.place_bits > 0 ? (row << a.place_bits) + place : place), 0);
+      }
     }
   }
 };
@@ -172,6 +185,37 @@ public:
     pmpp::launch(where, kernel::shape(most_rows * parts, threads), kernel{}, a);
   }
 
+  /// Rows that blocks hold in shared memory, or that come whole in any order. False: they are too long, or so short or many that
+  /// others take less time.
+  bool held(const equal_rows& rows, std::int64_t k, const Output& output) const {
+    using kernel = held_rows_kernel<source_type, Output, Tuning, Order>;
+    const machine& m = machine_of(where);
+    if (!kernel::sorts && k == rows.length && rows.count.pointer == nullptr) {
+      put_all(rows, 0, output);
+      return true;
+    }
+    const std::int64_t shortest = (rows.rows > 8 * m.multiprocessors ? 2 : 1) * Tuning.short_threads;
+    if (k == 1 || rows.length <= shortest || rows.count.bound > Tuning.held * m.multiprocessors ||
+        (kernel::sorts && k > kernel::room::tile))
+      return false;
+    const int most = gpu_execution<P> && !simt::can_begin_early ? 1 : m.most_blocks_of_cluster();
+    for (int blocks = 1; blocks <= most; blocks *= 2) {
+      const std::int64_t slice = ceil_div(rows.length, std::int64_t(blocks));
+      const typename kernel::arguments a{source, rows, k, slice, blocks, static_cast<int>(kernel::keys_bytes(k)),
+                                         output};
+      const grid shape = kernel::shape(a, m.multiprocessors);
+      const std::size_t bytes = shape.dynamic_shared + sizeof(typename kernel::shared);
+      // Shared by more blocks where multiprocessors are left, or would have one block each, whose memory and arithmetic wait for
+      // each other.
+      const bool is_large = 3 * bytes > static_cast<std::size_t>(m.shared_per_multiprocessor),
+                 has_more = 2 * blocks <= most && (is_large || 2 * blocks * rows.rows <= m.multiprocessors);
+      if (!m.fits(bytes) || (has_more && slice > Tuning.held_slice)) continue;
+      pmpp::launch(where, shape, kernel{}, a);
+      return true;
+    }
+    return false;
+  }
+
   /// One row, any k.
   void many(const item_count& count, std::int64_t k, const Output& output) const {
     const std::int64_t n = count.bound;
@@ -184,7 +228,7 @@ public:
     scratch words(where, scratch_bytes({sizeof(std::int64_t), sizeof(std::int64_t)}), 0);
     const bool all = n / k < Tuning.sort_from;
     if (all) {
-      list_all(row, 0, list);
+      list_all(row, 0, list, output);
     } else {
       using kernel = selecting<equal_rows>;
       using sampling = sample_keys_kernel<source_type, equal_rows, Tuning>;
@@ -227,7 +271,7 @@ public:
     const int place_bits = ceil_log2(max(std::int64_t(2), length)), row_bits = ceil_log2(rows);
     scratch memory(where, list_bytes(n), 0);
     const key_list<keys> list = take_list(memory, n);
-    list_all(all, place_bits, list);
+    list_all(all, place_bits, list, output);
     sort_list(list, {n}, {0, 0});
     sort_places(list, {n}, {place_bits, place_bits + row_bits});
     join(all, list, length, k, output, place_bits);
@@ -261,12 +305,19 @@ public:
 
 private:
   /// The keys of all elements.
-  void list_all(const equal_rows& rows, int place_bits, const key_list<keys>& list) const {
-    using kernel = list_all_kernel<source_type>;
+  void list_all(const equal_rows& rows, int place_bits, const key_list<keys>& list, Output to) const {
+    to.k = rows.length;
+    to.first = 0;
+    to.as_keys = true;
+    to.list = list;
+    put_all(rows, place_bits, to);
+  }
+  void put_all(const equal_rows& rows, int place_bits, const Output& output) const {
+    using kernel = put_all_kernel<source_type, Output>;
     pmpp::launch(where,
-                 min(ceil_div(rows.count.bound, std::int64_t(4 * kernel::threads)),
+                 min(ceil_div(rows.count.bound, std::int64_t(kernel::each * kernel::threads)),
                      std::int64_t(16) * machine_of(where).multiprocessors),
-                 kernel{}, typename kernel::arguments{source, rows, place_bits, list});
+                 kernel{}, typename kernel::arguments{source, rows, place_bits, output});
   }
 
   void join(const equal_rows& parts, const key_list<keys>& list, std::int64_t list_room, std::int64_t k,
@@ -368,6 +419,7 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
     constexpr int width = min(decltype(items)::value, 16);
     using ways = number_selection<Tuning, Code, P, In, width, Output, Order>;
     const std::int64_t longest = min(Tuning.longest_row, ways::longest_row);
+    if (length <= longest && ways{where, {in, lead}}.held(equal_rows{count, length, rows}, k, output)) return;
     if (length <= longest && (k == 1 || k <= ways::most_k(where) || length <= 2 * ways::most_k(where))) {
       const ways all{where, {in, lead}};
       return all.few(equal_rows{count, length, rows}, rows, length, k, output, false);

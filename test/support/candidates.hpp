@@ -35,6 +35,7 @@ inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
                                          .sort_from = 3,
                                          .short_row = 64,
                                          .one_block = 300,
+                                         .held = 0,
                                          .longest_row = 2000,
                                          .sorting = never_sorted},
     small{.threads = 64,
@@ -44,6 +45,7 @@ inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
           .sample_part = 8,
           .short_row = 100,
           .one_block = 1100,
+          .held = 0,
           .sorting = never_sorted};
 
 inline std::int64_t draw_below(std::int64_t n) {

@@ -49,6 +49,10 @@ struct top_k_sorting {
   std::int64_t segment = 32;     ///< elements of many segments on average. 425,906 segments of one: block by block 489
 };
 
+/// How top_k writes what it finds: in order, or as it comes, which takes less time.
+struct sorted_order {};
+struct any_order {};
+
 struct top_k_tuning {
   int threads = 512;               ///< of a block, which has room for 8 keys each, or 4 of two words
   int large_threads = 1024;        ///< of one where k is more than half of that room
@@ -60,6 +64,8 @@ struct top_k_tuning {
   int together = 1 << 24;          ///< elements of rows that are sorted at once then, eight or more
   std::int64_t short_row = 1024;   ///< elements of short rows
   std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
+  std::int64_t held = 1 << 17;     ///< elements for each multiprocessor, of rows that blocks hold in shared memory
+  std::int64_t held_slice = 8192;  ///< of such a row more blocks hold a part each, if that helps
   std::int64_t longest_row = std::int64_t(1) << 32;  ///< elements; longer rows are cut
   top_k_sorting sorting{};
   nth_element_tuning parting{};  ///< where the k may come in any order: from which k on, and how

@@ -16,6 +16,7 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/simt/bits.hpp>
 #include <pmpp/top_keys/keys.hpp>
 
@@ -166,6 +167,42 @@ struct number_source {
       }
       take(mask, [=](int b) { return own + b / Items * step + b % Items; });
     }
+  }
+
+  /// Puts the codes of [begin, end) into shared memory, whole vectors where they are, and calls visit(code) for each. `codes` has
+  /// room for two vectors more. Returns where the first one lies. No barrier.
+  template <int Loads, class Block, class Visit>
+  PMPP_HOST_DEVICE int hold(Block& block, std::int64_t begin, std::int64_t end, typename keys::code* codes,
+                            Visit visit) const {
+    const std::int64_t origin = lead > 0 ? lead - Items : 0, first = origin + (begin - origin) / Items * Items;
+    const int skipped = static_cast<int>(begin - first), count = static_cast<int>(end - first);
+    const int step = block.threads() * Items;
+    const auto inside = [&](int at) { return at >= skipped && at + Items <= count; };
+    for (int own = block.thread() * Items; own < count; own += Loads * step) {
+      block::raw_items<In, Items> x[Loads]{};
+      for (int u = 0; u < Loads; ++u)
+        if (inside(own + u * step)) x[u] = block::access<In>::template load<Items>(in, first + own + u * step);
+      for (int u = 0; u < Loads; ++u) {
+        const int at = own + u * step;
+        if (inside(at)) {
+          packed<typename keys::code, Items> v;
+          for (int k = 0; k < Items; ++k) {
+            v.item[k] = Code::encode(static_cast<typename Code::key>(block::access<In>::value(in, x[u], k)));
+            visit(v.item[k]);
+          }
+          *reinterpret_cast<decltype(v)*>(codes + at) = v;
+        } else {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+          for (int j = max(at, skipped); j < min(count, at + Items); ++j) {
+            codes[j] = code(first + j);
+            visit(codes[j]);
+          }
+        }
+      }
+    }
+    return skipped;
   }
 };
 
