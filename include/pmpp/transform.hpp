@@ -72,8 +72,7 @@ struct transform_tile {
     simt::previous_kernels_done();
     const std::int64_t n = count.get();
     const block::layout<Items> data = Anywhere ? layout_inside(n, lead) : block::layout<Items>(n, lead);
-    // The lead and the tail: fewer elements than this. The first of them are on their way before the vectors, as a short input
-    // would wait for them last.
+    // The lead and the tail: fewer elements than this. They are asked for first, as a short input would wait for them last.
     constexpr int most = Items == 1 ? 0 : (Anywhere ? 4 : 2) * Items;
     const auto edge = [&](std::int64_t e) { return e < data.lead ? e : e + data.vectors * Items; };
     const std::int64_t own = most > 0 && block.index() == 0 && block.thread() < most ? edge(block.thread()) : n;
@@ -179,8 +178,7 @@ std::int64_t place_in_line(const It& it) {
   else
     return 0;
 }
-/// How many rounds each block makes where there is something to do for `tiles` blocks: one wave of blocks makes as few as it can, and
-/// more blocks at most `most`.
+/// Rounds of each block where there is something to do for `tiles`: one wave of blocks makes as few as it can, more at most `most`.
 template <class P>
 int rounds_of(const P& where, std::int64_t tiles, int most) {
   return static_cast<int>(
@@ -230,9 +228,11 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
                    in.first, in.count, out, lead, rounds);
     };
     using both = block::access<zip_iterator<In, Out>>;
-    constexpr std::integral_constant<int, both::items == 0 ? 4 : both::items> wide{};
+    // To an output that is written element by element lanes write neighbours: of vectors each store would be 32 places apart.
+    constexpr bool one_by_one = both::items > 1 && block::access<Out>::items == 0;
+    constexpr std::integral_constant<int, both::items == 0 ? 4 : one_by_one ? 1 : both::items> wide{};
     const std::int64_t lead = both::template lead<wide>(zip_iterator{in.first, out});
-    if constexpr (!both::always) {
+    if constexpr (!both::always && !one_by_one) {
       constexpr bool anywhere =
           block::access_anywhere<In>::possible && block::access_anywhere<zip_iterator<In, Out>>::pays;
       if constexpr (anywhere)
