@@ -13,8 +13,7 @@
 //   5. The few elements before the first 16-byte boundary and after the last whole vector go one by one, and are asked for first.
 //
 // Work n; traffic: every input read once, the output written once; one launch, no barrier of a block. The result
-// is the same on every policy if f is. In place is allowed. (PMPP ch. 2 and 3; coalescing and coarsening, ch. 6.)
-// f may not depend on the order of its calls.
+// is the same on every policy if f is; f may not depend on the order of its calls. In place is allowed. (PMPP ch. 2, 3 and 6.)
 #pragma once
 
 #include <cstdint>
@@ -56,8 +55,7 @@ struct transform_results {
   static constexpr bool change_places = words > 1 && words <= 8;
 };
 
-/// Anywhere: vectors of inputs may begin off boundaries. The first and the last one, around which nothing may be read, are then
-/// of the lead and the tail.
+/// Anywhere: vectors of inputs may begin off boundaries; the first and the last, around which nothing may be read, go to the edges.
 template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
 struct transform_tile {
   static constexpr int threads = Tuning.threads;
@@ -223,7 +221,9 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
     const auto run = [&](auto items, auto anywhere, std::int64_t lead) {
       constexpr int vectors = Tuning.vectors_per_thread;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
-      const int rounds = tiles >= std::int64_t(vectors) * 8 * machine_of(where).multiprocessors ? vectors : 1;
+      // Blocks of a multiprocessor: of wide vectors, four of which a thread has in registers, there are few.
+      constexpr int resident = sizeof(block::raw_items<In, decltype(items)::value>) <= 32 ? 8 : anywhere ? 2 : 3;
+      const int rounds = tiles >= std::int64_t(vectors) * resident * machine_of(where).multiprocessors ? vectors : 1;
       pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, anywhere, Tuning>{},
                    in.first, in.count, out, lead, rounds);
     };
