@@ -197,7 +197,7 @@ TEST_ALL_PLACES("unique_by_key: tiles of which much is kept, and little, one aft
 
 TEST_ALL_PLACES("segments: exclusive scans, first extremes") {
   const typename where::policy policy{};
-  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 33, 2 * tile, 5 * tile + 7}))
+  for (const std::int64_t n : test::some_of<std::int64_t>({0, 1, 33, 2 * tile, 5 * tile + 7, 20011}))
     for (const std::int64_t segments : {std::int64_t(1), std::int64_t(7), n / 3 + 1}) {
       CAPTURE(n);
       CAPTURE(segments);

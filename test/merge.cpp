@@ -458,6 +458,12 @@ TEST_ALL_PLACES("lengths that are known on the device only") {
       pmpp::merge_by_key<tiny>(policy, in_a.begin(), pmpp::device_count{count_a.data(), 6000}, in_a, in_b.begin(),
                                pmpp::device_count{count_b.data(), 5000}, in_b, keys, values);
       CHECK(where::get(values) == wanted);
+      const auto wide_a = where::put(std::vector<double>(a.begin(), a.end())),
+                 wide_b = where::put(std::vector<double>(b.begin(), b.end()));
+      auto wide = where::put(std::vector<double>(11000, -5));
+      pmpp::merge_by_key<tiny>(policy, in_a.begin(), pmpp::device_count{count_a.data(), 6000}, wide_a, in_b.begin(),
+                               pmpp::device_count{count_b.data(), 5000}, wide_b, keys, wide);
+      CHECK(where::get(wide) == std::vector<double>(wanted.begin(), wanted.end()));
     }
 }
 
@@ -472,6 +478,12 @@ TEST_ALL_PLACES("NaN under less, and other contradictions: nothing outside is to
   CHECK(where::get(out).back() == 4242u);
   pmpp::merge<tiny>(policy, where::input(a), where::input(b), out, contradicting{});
   CHECK(where::get(out).back() == 4242u);
+  const std::vector<double> values_a(3000, 1.0), values_b(2100, 2.0);
+  auto values = where::put(std::vector<double>(5101, 3.0));
+  pmpp::merge_by_key<tiny>(policy, where::input(a), where::input(values_a), where::input(b), where::input(values_b),
+                           out, values, contradicting{});
+  CHECK(where::get(out).back() == 4242u);
+  CHECK(where::get(values).back() == 3.0);
   std::vector<float> x(5000), y(4000);
   for (auto* v : {&x, &y})
     for (auto& f : *v) f = test::generator()() % 3 == 0 ? std::numeric_limits<float>::quiet_NaN() : 1.0f;

@@ -152,6 +152,24 @@ TEST_ALL_PLACES("swap_ranges") {
   CHECK(where::get(b)[4997] == w[4997]);
 }
 
+TEST_ALL_PLACES("swap_ranges: both from anywhere, and all of them whatever the number of vectors") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::sizes(512 * 16, 3 * 512 * 16 + 7))
+    for (const std::int64_t first : {0, 1, 13})
+      for (const std::int64_t second : {0, 5, 13}) {
+        CAPTURE(n);
+        CAPTURE(first);
+        CAPTURE(second);
+        auto v = test::random_values<unsigned char>(n + 16), w = test::random_values<unsigned char>(n + 16);
+        auto a = where::put(v), b = where::put(w);
+        CHECK(pmpp::swap_ranges(policy, a.begin() + first, a.begin() + first + n, b.begin() + second) - b.begin() ==
+              second + n);
+        std::swap_ranges(v.begin() + first, v.begin() + first + n, w.begin() + second);
+        CHECK(where::get(a) == v);
+        CHECK(where::get(b) == w);
+      }
+}
+
 TEST_ALL_PLACES("partition") {
   const typename where::policy policy{};
   for (const std::int64_t n : test::sizes(tile, 20 * tile + 5)) {

@@ -44,6 +44,10 @@ struct merge_tuning {
   int lanes = 8;              ///< that find where a tile of a long merge begins
   int pair_bytes = 100;       ///< as `bytes`, of keys with values of up to 8 bytes together, which move one by one: 11
   int wide_pair_bytes = 196;  ///< of up to 16: 11 of 16. H200, 1.5 * 10^8 u32 with u64: 1179 us, with 132 bytes 1229
+  // Values of so many bytes or more, up to 64, follow when it is known where their keys go. Of these keys:
+  int following = 8;
+  int key_bytes = 100, most_keys = 15;  ///< as `bytes`, but no more than so many: 15 of 4 bytes, 11 of 8
+  int key_resident = 1024;              ///< as `resident`
 };
 
 namespace detail {
@@ -67,7 +71,7 @@ template <class T, class Task, class Comp, merge_tuning Tuning, bool Shrinks>
 struct merge_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int items = merge_items<Tuning>(sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
-  using memory_of_block = block::merge_tile_memory<T, threads, items, Shrinks>;
+  using memory_of_block = block::merge_tile_memory<T, threads, items, Shrinks, Task::Values::exist>;
   // What fits into 227 KB, each with the kilobyte that the system takes.
   static constexpr int min_blocks =
       min(32, max(1, min(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
@@ -77,7 +81,7 @@ struct merge_kernel {
     memory_of_block of_block;
   };
   static constexpr std::size_t shared_bytes(int block_threads) requires Shrinks {
-    return memory_of_block::places::bytes_for(block_threads);
+    return memory_of_block::bytes_for(block_threads);
   }
   struct arguments {
     Task task;
@@ -136,6 +140,14 @@ constexpr merge_tuning pair_tuning(int bytes) {
   return tuning;
 }
 
+/// The tuning of keys whose values follow them.
+template <merge_tuning Tuning>
+constexpr merge_tuning following_tuning(int key_bytes) {
+  merge_tuning tuning = Tuning;
+  tuning.bytes = min(min(Tuning.bytes, Tuning.key_bytes), Tuning.most_keys * max(4, key_bytes));
+  tuning.resident = min(Tuning.resident, Tuning.key_resident);
+  return tuning;
+}
 /// Compares pairs by what comes first.
 template <class Comp>
 struct by_first {
@@ -151,12 +163,21 @@ inline constexpr bool is_opaque<by_first<Comp>> = is_opaque<Comp>;
 template <class Comp>
 inline constexpr bool is_unmarked_lambda<by_first<Comp>> = is_unmarked_lambda<Comp>;
 
+/// Whether values follow their keys: they are wide, and both inputs arrays of keys and of values.
+template <merge_tuning Tuning, class A, class B, class Out, class Comp>
+inline constexpr bool values_follow = false;
+template <merge_tuning Tuning, class KA, class VA, class KB, class VB, class KOut, class VOut, class Comp>
+inline constexpr bool
+    values_follow<Tuning, zip_iterator<KA*, VA*>, zip_iterator<KB*, VB*>, zip_iterator<KOut, VOut>, by_first<Comp>> =
+        std::is_same_v<const VA, const VB>&& int(sizeof(VA)) >= Tuning.following &&
+        sizeof(VA) <= 64 && is_held<value_of<zip_iterator<KA*, VA*>>>&& std::is_trivially_copyable_v<VA>;
+
 /// Enqueues the merge on a GPU or runs it in the emulator.
-template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp>
+template <merge_tuning Tuning, class P, class A, class B, class Out, class Comp, class Values = block::no_values>
 void merge_on_blocks(const char* function, const P& where, const input<A>& a, const input<B>& b, const Out& out,
-                     const Comp& comp) {
+                     const Comp& comp, const Values& values = {}) {
   using T = value_of<A>;
-  using task = block::merge_task<A, B, Out>;
+  using task = block::merge_task<A, B, Out, Values>;
   constexpr bool shrinks = !fit_everywhere<P, merge_kernel<T, task, Comp, Tuning, false>>;
   using kernel = merge_kernel<T, task, Comp, Tuning, shrinks>;
   static_assert(std::is_trivially_copyable_v<T>, "pmpp: merged elements must be trivially copyable");
@@ -165,8 +186,8 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
   if (a.count.bound + b.count.bound == 0) return;
   detail::check_reachable(where, function, zip_iterator{a.first, zip_iterator{b.first, out}});
   const std::int64_t n = a.count.bound + b.count.bound;
-  const task merged{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound),
-                    out};
+  const task merged{block::staged_input<A>(a.first, a.count.bound), block::staged_input<B>(b.first, b.count.bound), out,
+                    values};
   // A few waves of blocks find by themselves where their tiles begin, at the cost of a wait.
   const machine& m = machine_of(where);
   const bool is_short = all_fit<kernel>(m) && n <= std::int64_t(Tuning.waves) * kernel::min_blocks * m.multiprocessors *
@@ -236,7 +257,17 @@ void merge_inputs(const char* function, const P& where, const input<A>& a, const
                   const Comp& given) {
   const auto comp = ordered_by<gpu_execution<P>, value_of<A>>(given);
   check_sorted(where, a, b, comp);
-  if constexpr (kernel_execution<P>)
+  if constexpr (kernel_execution<P> && values_follow<Tuning, A, B, Out, std::remove_const_t<decltype(comp)>>) {
+    const auto keys = with_stored(out.a);
+    const auto values = with_stored(out.b);
+    detail::check_reachable(where, function, zip_iterator{a.first.b, zip_iterator{b.first.b, values}});
+    constexpr merge_tuning tuning = following_tuning<Tuning>(sizeof(*a.first.a));
+    merge_on_blocks<tuning>(
+        function, where, input<std::remove_const_t<decltype(a.first.a)>>{a.first.a, a.count},
+        input<std::remove_const_t<decltype(b.first.a)>>{b.first.a, b.count}, keys, comp.comp,
+        block::following_values<value_of<decltype(a.first.b)>, std::remove_const_t<decltype(values)>>{
+            a.first.b, b.first.b, values});
+  } else if constexpr (kernel_execution<P>)
     merge_on_blocks<Tuning>(function, where, with_stored(a), with_stored(b), with_stored(out), comp);
   else
     detail::merge_on_host(where, with_stored(a), with_stored(b), with_stored(out), comp);

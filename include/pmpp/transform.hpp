@@ -13,8 +13,7 @@
 //   5. The few elements before the first 16-byte boundary and after the last whole vector go one by one, and are asked for first.
 //
 // Work n; traffic: every input read once, the output written once; one launch, no barrier of a block. The result
-// is the same on every policy if f is. In place is allowed. (PMPP ch. 2 and 3; coalescing and coarsening, ch. 6.)
-// f may not depend on the order of its calls.
+// is the same on every policy if f is; f may not depend on the order of its calls. In place is allowed. (PMPP ch. 2, 3 and 6.)
 #pragma once
 
 #include <cstdint>
@@ -56,8 +55,7 @@ struct transform_results {
   static constexpr bool change_places = words > 1 && words <= 8;
 };
 
-/// Anywhere: vectors of inputs may begin off boundaries. The first and the last one, around which nothing may be read, are then
-/// of the lead and the tail.
+/// Anywhere: vectors of inputs may begin off boundaries; the first and the last, around which nothing may be read, go to the edges.
 template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
 struct transform_tile {
   static constexpr int threads = Tuning.threads;
@@ -72,8 +70,7 @@ struct transform_tile {
     simt::previous_kernels_done();
     const std::int64_t n = count.get();
     const block::layout<Items> data = Anywhere ? layout_inside(n, lead) : block::layout<Items>(n, lead);
-    // The lead and the tail: fewer elements than this. The first of them are on their way before the vectors, as a short input
-    // would wait for them last.
+    // The lead and the tail: fewer elements than this. They are asked for first, as a short input would wait for them last.
     constexpr int most = Items == 1 ? 0 : (Anywhere ? 4 : 2) * Items;
     const auto edge = [&](std::int64_t e) { return e < data.lead ? e : e + data.vectors * Items; };
     const std::int64_t own = most > 0 && block.index() == 0 && block.thread() < most ? edge(block.thread()) : n;
@@ -179,8 +176,7 @@ std::int64_t place_in_line(const It& it) {
   else
     return 0;
 }
-/// How many rounds each block makes where there is something to do for `tiles` blocks: one wave of blocks makes as few as it can, and
-/// more blocks at most `most`.
+/// Rounds of each block where there is something to do for `tiles`: one wave of blocks makes as few as it can, more at most `most`.
 template <class P>
 int rounds_of(const P& where, std::int64_t tiles, int most) {
   return static_cast<int>(
@@ -225,14 +221,18 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
     const auto run = [&](auto items, auto anywhere, std::int64_t lead) {
       constexpr int vectors = Tuning.vectors_per_thread;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
-      const int rounds = tiles >= std::int64_t(vectors) * 8 * machine_of(where).multiprocessors ? vectors : 1;
+      // Blocks of a multiprocessor: of wide vectors, four of which a thread has in registers, there are few.
+      constexpr int resident = sizeof(block::raw_items<In, decltype(items)::value>) <= 32 ? 8 : anywhere ? 2 : 3;
+      const int rounds = tiles >= std::int64_t(vectors) * resident * machine_of(where).multiprocessors ? vectors : 1;
       pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, anywhere, Tuning>{},
                    in.first, in.count, out, lead, rounds);
     };
     using both = block::access<zip_iterator<In, Out>>;
-    constexpr std::integral_constant<int, both::items == 0 ? 4 : both::items> wide{};
+    // To an output that is written element by element lanes write neighbours: of vectors each store would be 32 places apart.
+    constexpr bool one_by_one = both::items > 1 && block::access<Out>::items == 0;
+    constexpr std::integral_constant<int, both::items == 0 ? 4 : one_by_one ? 1 : both::items> wide{};
     const std::int64_t lead = both::template lead<wide>(zip_iterator{in.first, out});
-    if constexpr (!both::always) {
+    if constexpr (!both::always && !one_by_one) {
       constexpr bool anywhere =
           block::access_anywhere<In>::possible && block::access_anywhere<zip_iterator<In, Out>>::pays;
       if constexpr (anywhere)

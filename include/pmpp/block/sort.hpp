@@ -12,12 +12,14 @@
 // Stable; asks comp only about elements. (PMPP ch. 13.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/simt/block.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
@@ -105,10 +107,10 @@ PMPP_HOST_DEVICE T one_of(bool second, const T& x, const T& y) {
 /// means nothing. All lanes of a warp call it: all of them look out for the ends of runs, or none where none is near.
 ///
 /// Places are counted in bytes where slots have no gaps, and the place in b is what all places so far have come to less
-/// the one in a: nine instructions an element instead of twelve.
-template <class Memory, class Block, class T, int Items, class Comp>
+/// the one in a: nine instructions an element instead of twelve. taken(k, place): where x[k] is from.
+template <class Memory, class Block, class T, int Items, class Comp, class Taken = std::nullptr_t>
 PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_a, int b, int end_b, int diagonal,
-                                   const Comp& comp, T (&x)[Items]) {
+                                   const Comp& comp, T (&x)[Items], const Taken& taken = nullptr) {
   constexpr int unit = Memory::dense ? int(sizeof(T)) : 1;
   const auto at = [&](int place) -> const T& {
     if constexpr (Memory::dense)
@@ -126,21 +128,19 @@ PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_
     const auto inside = [&](int place) { return decltype(both_last)::value ? place : min(place, last_b - unit); };
     int next = a * unit;
     T next_a = at(inside(next)), next_b = at(inside(b * unit));
-#if defined(__CUDA_ARCH__)
-#pragma unroll
-#endif
-    for (int k = 0; k < Items; ++k) {
+    unrolled<Items>([&](int k) {
       const int of_b = sum + k * unit - next;
       const bool take_b = decltype(both_last)::value
                               ? static_cast<bool>(comp(next_b, next_a))
                               : next >= last_a || (of_b < last_b && static_cast<bool>(comp(next_b, next_a)));
       x[k] = detail::one_of(take_b, next_a, next_b);
-      if (k + 1 == Items) break;
+      if constexpr (!std::is_null_pointer_v<Taken>) taken(k, (take_b ? of_b : next) / unit);
+      if (k + 1 == Items) return;
       const T loaded = at(inside((take_b ? of_b : next) + unit));
       next += take_b ? 0 : unit;
       next_a = detail::one_of(take_b, loaded, next_a);
       next_b = detail::one_of(take_b, next_b, loaded);
-    }
+    });
   };
   if (block.any(end_a - a < Items || end_b - b < Items))
     merge(std::false_type{});

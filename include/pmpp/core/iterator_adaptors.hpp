@@ -15,8 +15,8 @@
 //   spread(f)                             f(x, y, z) for what a zip gives
 //   columns(plus{}, minimum{}, maximum{})   an operator for such elements: each part by its own
 //
-// Those that are only written cost nothing: kernels read the input beside them as if it stood alone. Permuted, reversed and
-// strided elements move one by one. They nest, and with the iterators of core/iterator.hpp.
+// Beside those that are only written kernels read the input as if it stood alone; what calls a function for each element gets
+// one of each lane from transform. Permuted, reversed and strided elements move one by one. They nest, and with those of core/iterator.hpp.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,8 @@
 //      (block/look_back.hpp), with the operator of a segmented scan.
 //   4. The lanes run through their vectors a second time, knowing what precedes them; results take the elements' place, from
 //      where rows of 512 bytes are written.
-// Where a block has one tile, all its threads look for offsets together (short_segmented_scan_kernel).
+// Where a block has one tile, all its threads look for offsets together (short_segmented_scan_kernel). Few tiles do without
+// tickets and look-back, unless in place: blocks fold what the first segment of their tile has in front of it by themselves.
 //
 // Work n + segments; traffic: elements and offsets read, results written; one barrier a tile; one launch. The same bits on
 // every run. (Segmented scan: Schwartz, 1980; Merrill and Garland, Decoupled Look-back, 2016; PMPP ch. 11.)
@@ -117,6 +118,7 @@ struct segmented_scan_kernel {
     std::int64_t tiles;                          ///< at least one, which may be empty
     int vectors;                                 ///< of a lane in a tile
     std::int64_t offsets = 0, from = 0, to = 0;  ///< their number; the elements to be written
+    bool apart = false;                          ///< no tile waits for another
 
     PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int vectors_of_lane)
         : data(count, lead),
@@ -480,8 +482,12 @@ template <class In, class Heads, class Out, class Op, class A, bool Exclusive, i
 struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, Items, Tuning> {
   using any = segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, Items, Tuning>;
   static constexpr int threads = any::threads, workers = any::workers, min_blocks = any::min_blocks;
+  static constexpr int warps = threads / simt::warp_size;
   struct shared : any::shared {
     std::int64_t from, to;  ///< the elements to be written
+    int start;              ///< the last offset in front of the tile, or -1
+    int shares;             ///< of warps, in what the tile's first segment has in front of it:
+    A share[warps];
   };
 
   template <class Block>
@@ -490,14 +496,15 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
     typename any::plan p = a.known;
     if (a.count.pointer != nullptr) p = typename any::plan(a.count.get(), a.lead, a.known.vectors);
     p.offsets = a.heads.count.get();
-    if (block.thread() == workers &&
-        p.tiles > 1) {  // on its way into the last cache while tickets are drawn, whoever gets which
+    p.apart = a.known.apart;
+    if (block.thread() == workers && p.tiles > 1 &&
+        !p.apart) {  // on its way into the last cache while tickets are drawn, whoever gets which
       const std::int64_t vectors = std::int64_t(workers) * p.vectors;
       block::prefetch_vectors(a.in, p.data, block.index() * vectors, vectors);
       block::prefetch_elements(a.heads.offsets, block.index() * p.offsets / block.count(),
                                (block.index() + 1) * p.offsets / block.count());
     }
-    const std::int64_t tile = a.others.first(block, memory.pipeline.look_back);
+    const std::int64_t tile = p.apart ? block.index() : a.others.first(block, memory.pipeline.look_back);
     const bool works = block.thread() < workers, exists = tile < p.tiles;
     const typename any::template part<false> mine(block, memory, p, exists ? tile : 0, 0);
     if (exists) {
@@ -505,13 +512,17 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
       simt::copy_async_commit();
       mark_tile(block, memory, a, p, tile);
       if (works) any::fold(block, memory, a, mine, 0);
+      if (p.apart && tile > 0) fold_before(block, memory, a, p.data.element(tile * p.vectors * workers));
       block.sync();
     }
     if (!works) {
+      const block::tile_exchange<Block, typename any::sum, typename any::look_back> look_back{
+          block, a.others, memory.pipeline, tile, p.tiles, 0, false};
       if (exists)
         any::join_warps(block, memory, a, p, tile, 0,
-                        block::tile_exchange<Block, typename any::sum, typename any::look_back>{
-                            block, a.others, memory.pipeline, tile, p.tiles, 0, false});
+                        [&](const auto& all, bool has_init, const auto& init, const auto& op) {
+                          return p.apart && tile > 0 ? before_tile(memory, a) : look_back(all, has_init, init, op);
+                        });
       if (block.thread() == workers) a.others.template leave<simt::order::relaxed>(block, memory.pipeline.look_back);
     }
     block.sync();
@@ -524,6 +535,26 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
   }
 
 private:
+  /// Folds what the tile's first segment has in front of it, by all warps: any element where that is none, or not asked for.
+  PMPP_HOST_DEVICE static void fold_before(auto& block, shared& memory, const typename any::arguments& a,
+                                           std::int64_t begin) {
+    const bool goes_on = memory.start >= 0 && begin < memory.to && (memory.heads[0][0] & 1) == 0;
+    const std::int64_t start = goes_on ? memory.start : begin - 1;
+    const int n = static_cast<int>(begin - start), share = detail::share_of_rows(n, warps);
+    constexpr int rows = sizeof(A) <= 8 ? 8 : 4;
+    const A folded = detail::fold_rows<A, rows>(block, a.op, n, block.warp(), warps, [&](int i) -> A {
+      const A item = static_cast<A>(a.in[start + i]);
+      return Exclusive && i == 0 ? static_cast<A>(a.op(a.init, item)) : item;
+    });
+    if (block.lane() == 0) memory.share[block.warp()] = folded;
+    if (block.thread() == 0) memory.shares = ceil_div(n, share);
+  }
+  PMPP_HOST_DEVICE static typename any::sum before_tile(const shared& memory, const typename any::arguments& a) {
+    A all = memory.share[0];
+    for (int w = 1; w < memory.shares; ++w) all = static_cast<A>(a.op(all, memory.share[w]));
+    return any::sum::of(all, 0);
+  }
+
   /// Marks the offsets that lie in the tile, one bit an element: offset after offset, equal ones passed over. Two barriers or more.
   PMPP_HOST_DEVICE static void mark_tile(auto& block, shared& memory, const typename any::arguments& a,
                                          const typename any::plan& p, std::int64_t tile) {
@@ -542,7 +573,7 @@ private:
       }
       return low;
     };
-    std::int64_t low = skip(0, begin), at[batch], from = 0, to = 0;
+    std::int64_t low = skip(0, begin), at[batch], from = 0, to = 0, start = -1;
     const auto load = [&] {
       for (int k = 0; k < batch; ++k) {
         const std::int64_t s = low + k * threads + block.thread();
@@ -554,15 +585,24 @@ private:
     if (is_last_warp && p.offsets > 0) {
       from = offset(0);
       to = offset(p.offsets - 1);
+      if (low > 0) start = offset(low - 1);
     }
     load();
     for (int i = block.thread(); i < any::warps * any::words_of_heads; i += threads) memory.heads[0][i] = 0;
     if (is_last_warp) {
       memory.from = from;
       memory.to = to;
+      memory.start = static_cast<int>(start);
     }
     simt::copy_async_wait<0>();
     block.sync();
+    if (p.apart && tile > 0) {
+      int last = -1;
+      for (int k = 0; k < batch; ++k)
+        if (at[k] < begin) last = static_cast<int>(at[k]);
+      last = block.warp_max(last);
+      if (block.lane() == 0 && last >= 0) simt::atomic_max(&memory.start, last);
+    }
     const auto mark = [&](std::int64_t element) {
       const int place = static_cast<int>(element - begin), warp = place / of_warp, bit = place - warp * of_warp;
       simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
@@ -606,8 +646,15 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     auto vectors = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_vectors)));
     while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
     if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1, items);
-    const plan p(in.count.bound, lead, vectors);
-    const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
+    plan p(in.count.bound, lead, vectors);
+    bool is_short = false;
+    if constexpr (!Heads::compared) {
+      is_short = p.tiles <= most_blocks && heads.count.bound <= 1 << 14;  // warps find more by themselves sooner
+      if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out> && sizeof(A) <= 16)
+        p.apart = is_short && p.tiles > 1 && in.count.bound <= Tuning.apart &&
+                  static_cast<const void*>(in.first) != static_cast<const void*>(out);
+    }
+    const std::int64_t linked = p.tiles == 1 || p.apart ? 0 : p.tiles;
     scratch memory(where, look_back::payload_bytes(linked), linked == 0 ? 0 : look_back::state_bytes(linked));
     const auto run = [&](const auto& short_or_not) {
       launch_kernel<kernel::threads>(
@@ -615,8 +662,8 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
           typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
                                      look_back(memory.state(), memory.data(), p.tiles)});
     };
-    if constexpr (!Heads::compared)  // of more offsets warps are sooner done by themselves
-      if (p.tiles <= most_blocks && heads.count.bound <= 1 << 14)
+    if constexpr (!Heads::compared)
+      if (is_short)
         return run(short_segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items, decltype(tuning)::value>{});
     run(kernel{});
   };

@@ -49,6 +49,7 @@ struct direct_reduce_kernel {
   static constexpr int batch = max(1, min(16, 64 / int(max(sizeof(A), sizeof(value_of<In>)))));
   /// And at most where whole warps load: vectors are on their way as they lie in memory, whatever elements are made of them.
   static constexpr int vectors_at_once = 4, in_flight = max(batch, min(16, vectors_at_once*Items));
+  static constexpr int rows = 1 << floor_log2(min(batch, 8));  ///< that a warp folds at a time where order matters
   using order = operand_order<Op, A>;
   static constexpr bool any_order = order::any;
   static_assert(Items == 1 || any_order);
@@ -162,32 +163,6 @@ private:
     }
     return sum;
   }
-  /// One of `count` warps, for its share in order: adjacent rows, a few at a time. Lane 0 gets the result. The first
-  /// ceil_div(n, share_of(n, count)) warps have a share.
-  PMPP_HOST_DEVICE static int share_of(int n, int count) { return max(1, ceil_div(n, lanes * count)) * lanes; }
-  PMPP_HOST_DEVICE static A fold_rows(auto& block, const arguments& a, int n, int warp, int count, auto get) {
-    constexpr int rows = 1 << floor_log2(min(batch, 8));
-    const int share = share_of(n, count), first = warp * share, end = min(n, first + share);
-    A sum{};
-    const auto add = [&](int i, const A& x) { sum = i == first ? x : static_cast<A>(a.op(sum, x)); };
-    for (int i = first; i < end; i += rows * lanes) {
-      A x[rows]{};
-      for (int k = 0; k < rows; ++k)
-        if (const int j = i + k * lanes + block.lane(); j < end) x[k] = static_cast<A>(get(j));
-      if (end - i >= rows * lanes) {
-        add(i, block::warp_reduce_rows(block, x, a.op));
-        continue;
-      }
-#if defined(__CUDA_ARCH__)
-#pragma unroll 1  // else the kernel would have twice the code
-#endif
-      for (int j = i; j < end; j += lanes) {
-        add(j, block::warp_reduce(block, x[0], a.op, min(lanes, end - j)));
-        for (int k = 0; k + 1 < rows; ++k) x[k] = x[k + 1];
-      }
-    }
-    return sum;
-  }
   /// One of `count` threads, for its share of the elements [begin, begin + n) in no order, by vectors.
   PMPP_HOST_DEVICE static A fold_vectors(const arguments& a, std::int64_t begin, int n, int rank, int count) {
     using access = block::access<In>;
@@ -220,8 +195,9 @@ private:
       if (block.thread() < folders) sum = fold(a, count, block.thread(), folders, get);
       return block::reduce(block, memory.reduced, sum, a.op, max(1, min(count, folders)));
     } else {
-      if (block.warp() < warps) sum = fold_rows(block, a, count, block.warp(), warps, get);
-      return block::reduce_warps(block, memory.reduced, sum, a.op, max(1, ceil_div(count, share_of(count, warps))));
+      if (block.warp() < warps) sum = detail::fold_rows<A, rows>(block, a.op, count, block.warp(), warps, get);
+      return block::reduce_warps(block, memory.reduced, sum, a.op,
+                                 max(1, ceil_div(count, detail::share_of_rows(count, warps))));
     }
   }
   /// The same of elements from `begin` on.
@@ -243,7 +219,7 @@ private:
     else if constexpr (any_order)
       return block::warp_reduce(block, fold(a, n, block.lane(), lanes, get), a.op, min(n, lanes));
     else
-      return fold_rows(block, a, n, 0, 1, get);
+      return detail::fold_rows<A, rows>(block, a.op, n, 0, 1, get);
   }
 
   /// One segment.

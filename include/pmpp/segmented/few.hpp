@@ -19,6 +19,36 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
+/// One of `warps` warps, for its share of get(0) ... get(n - 1) in order: adjacent rows, Rows at a time. Lane 0 gets the result. The first
+/// ceil_div(n, share_of_rows(n, warps)) warps have a share.
+PMPP_HOST_DEVICE constexpr int share_of_rows(int n, int warps) {
+  return max(1, ceil_div(n, simt::warp_size * warps)) * simt::warp_size;
+}
+template <class A, int Rows, class Block, class Op, class Get>
+PMPP_HOST_DEVICE A fold_rows(Block& block, const Op& op, int n, int warp, int warps, const Get& get) {
+  constexpr int lanes = simt::warp_size;
+  const int share = share_of_rows(n, warps), first = warp * share, end = min(n, first + share);
+  A sum{};
+  const auto add = [&](int i, const A& x) { sum = i == first ? x : static_cast<A>(op(sum, x)); };
+  for (int i = first; i < end; i += Rows * lanes) {
+    A x[Rows]{};
+    for (int k = 0; k < Rows; ++k)
+      if (const int j = i + k * lanes + block.lane(); j < end) x[k] = static_cast<A>(get(j));
+    if (end - i >= Rows * lanes) {
+      add(i, block::warp_reduce_rows(block, x, op));
+      continue;
+    }
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // else a kernel would have twice the code
+#endif
+    for (int j = i; j < end; j += lanes) {
+      add(j, block::warp_reduce(block, x[0], op, min(lanes, end - j)));
+      for (int k = 0; k + 1 < Rows; ++k) x[k] = x[k + 1];
+    }
+  }
+  return sum;
+}
+
 template <class In, class Offsets, class Out, class Op, class A>
 struct few_segmented_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;

@@ -18,6 +18,7 @@ struct segmented_tuning {
   // Few elements, and no more segments (segmented/few.hpp; 0: never):
   std::int64_t few_to_scan = 8192;   ///< are scanned by one block,
   std::int64_t few_to_reduce = 512;  ///< or folded by a warp for each segment
+  std::int64_t apart = 1 << 15;      ///< more are scanned by blocks that do not wait for each other
   // segmented_reduce goes segment by segment (segmented/direct.hpp), with no tiles,
   std::int64_t short_input = 1 << 24;     ///< up to this many elements (0: never)
   std::int64_t short_segments = 1 << 18;  ///< in this many segments,
