@@ -125,7 +125,7 @@ struct outer_plan {
 template <class TA, class TB, class TC, class S, class Epilogue>
 outer_plan plan_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
   constexpr std::int64_t items = outer_word<TC>, most_rows = 16, threads = 256;
-  const bool fits = 16 % sizeof(TC) == 0 && x.k > 0 && x.c.col_stride == 1 &&
+  const bool fits = 16 % sizeof(TC) == 0 && x.k > 0 && x.c.col_stride == 1 && min(x.c.rows, x.c.cols) > 1 &&
                     x.k <= (sizeof(TC) == 4 && x.b.stride == 1 ? most_of_words : most_outer_products) &&
                     reinterpret_cast<std::uintptr_t>(x.c.data) % sizeof(TC) == 0;
   const bool in_words = x.c.is_written_by(items);  // otherwise for long rows, but of floats of a large C

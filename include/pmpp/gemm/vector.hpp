@@ -394,7 +394,8 @@ double gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue
   const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t split_k,
                                      std::int64_t most_blocks, std::int64_t units_of_block, int lanes, bool shares,
                                      const gemv_plan& plan) {
-    const double clocks = start + on.clocks_of(0.5e-6) * (plan.waits + memory_scale * plan.memory);
+    const double clocks =
+        start + max(on.clocks_of(0.5e-6) * (plan.waits + memory_scale * plan.memory), clocks_of_memory(x, on));
     if (only_asked) return clocks;
     const std::int64_t splits = max(one, ceil_div(x.k, split_k)), units = row_blocks * splits * x.batch;
     scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0,
@@ -419,9 +420,11 @@ double gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue
       lanes *= 2;
     const std::int64_t row_blocks = ceil_div(m, std::int64_t(lanes) * Items), granule = threads / lanes * kernel::depth;
     const std::int64_t steps = max(one, ceil_div(x.k, granule));
-    const gemv_plan plan = plan_gemv(row_blocks * x.batch, steps, processors, kernel::min_blocks, 3);
-    return run(kernel{}, row_blocks, plan.share * granule, 0x7fffffff,
-               few_columns && row_blocks * x.batch > processors ? kernel::at_once : one, lanes, true, plan);
+    gemv_plan plan = plan_gemv(row_blocks * x.batch, steps, processors, kernel::min_blocks, 3);
+    plan.memory *= double(x.k) / double(steps * granule);  // columns that are missing are not read
+    const std::int64_t at_once = few_columns && row_blocks * x.batch > processors ? kernel::at_once : one;
+    plan.waits /= double(at_once);
+    return run(kernel{}, row_blocks, plan.share * granule, 0x7fffffff, at_once, lanes, true, plan);
   };
   const auto run_rows = [&]<int Items>() {
     using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
