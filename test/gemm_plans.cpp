@@ -280,10 +280,16 @@ TEST_CASE("gemm: outer products, whose words of C begin at multiples of their si
   using where = test::device_place;
   for (int i = 0; i < test::turns(turns_here(60)); ++i) {
     const auto size = [] { return random_of<std::int64_t>({1, 2, 3, 7, 8, 9, 16, 31, 64, 65, 130, 257, 260}); };
-    const std::int64_t m = size(), n = size(), k = 1 + i % 4, batch = 1 + i % 3 * 200;
+    const std::int64_t m = size(), n = size(), k = 1 + i % 8, batch = 1 + i % 3 * 200;
     const auto try_type = [&]<class T, class TC>(T, TC) {
       try_problem<where, T, TC>(m, n, k, batch, i & 8, i & 16, [&](const auto& x) {
-        pmpp::detail::gemm_by_outer_products<pmpp::detail::gemm_sum<T, T>>(typename where::policy{}, x);
+        const typename where::policy policy{};
+        const pmpp::machine& on = pmpp::machine_of(policy);
+        const auto plan = pmpp::detail::plan_outer_products(x, on);
+        if (plan.clocks < pmpp::detail::never)
+          pmpp::detail::gemm_by_outer_products<pmpp::detail::gemm_sum<T, T>>(policy, x, plan);
+        else
+          pmpp::detail::gemm_by_patches<pmpp::detail::gemm_sum<T, T>>(policy, x, {});
       });
     };
     try_type(float{}, float{});

@@ -91,6 +91,15 @@ struct candidates_of {
             });
   }
 
+  /// By outer products, or as matrix times vector, where that is possible.
+  template <class A>
+  void outer_products_and_vectors() const {
+    using namespace pmpp::detail;
+    const outer_plan plan = plan_outer_products(x, pmpp::machine_of(where));
+    add("outer", plan.clocks, [=, *this] { gemm_by_outer_products<A>(where, x, plan); });
+    add("vector", gemm_as_vector<A, true>(where, x).clocks, [=, *this] { gemm_as_vector<A, true>(where, x).take(); });
+  }
+
   /// By plain loads, with k in one piece and in as many as fill the machine once and twice.
   template <pmpp::direct_tile Tile, class A, class Y>
   void directly(const std::string& name, const Y& y) const {

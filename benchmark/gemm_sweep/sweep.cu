@@ -399,6 +399,7 @@ struct bench {
         constexpr pmpp::gemm_tuning tuning = pmpp::gemm_tuning_for<A>();
         of.template directly<A, element>();
         of.template patches<A>();
+        of.template outer_products_and_vectors<A>();
         if constexpr (type::precision == gemm_precision::tf32)
           of.template mma<pmpp::simt::mma_type::tf32, tuning, element>();
         else if constexpr (std::is_same_v<element, float>)

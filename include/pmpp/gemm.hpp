@@ -19,8 +19,8 @@
 //   strips            C has 9 to 16 rows, or columns, of floats, and k is long: memory is the limit
 //   patches           many small products, and single ones: a lane multiplies 4 x 4 elements, straight from global memory
 //   small             thousands of products of about 16 x 16 elements: a warp multiplies one
-//   vector            C has one column, or one row: memory is the limit
-//   outer             k is at most 4: writing C is the limit
+//   vector            C has one column, or one row: memory is the limit, mostly
+//   outer             k is at most 4, of large floats 8: writing C is the limit
 //   host/gemm         packed panels and the vectors of the processor at hand, on all cores
 //   seq is the definition: three loops.
 //
@@ -199,6 +199,8 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   };
   const patch_plan patches = Tuning.direct ? plan_by_patches<A>(x, on) : patch_plan{};
   const auto by_patches = gemm_way{patches.clocks, [&] { gemm_by_patches<A>(where, x, patches); }};
+  const outer_plan outer = Tuning.direct ? plan_outer_products(x, on) : outer_plan{};
+  const auto by_outer_products = gemm_way{outer.clocks, [&] { gemm_by_outer_products<A>(where, x, outer); }};
   // Elements that are copied one by one, and not along k, take longer.
   const auto by_elements = [](k_tile_copy copy) { return copy != k_tile_copy::words && copy != k_tile_copy::along_k; };
   const bool elements = by_elements(x.a.copy) || by_elements(x.b.copy);
@@ -267,7 +269,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   constexpr bool thin_may_not_fit = Tuning.thin.shared_bytes(sizeof(A)) > least_shared_per_block<P>;
   constexpr gemm_strip two_stages{Tuning.thin.rows, Tuning.thin.k, 2};  // which 99 KB hold
   constexpr std::integral_constant<gemm_strip, thin_may_not_fit ? two_stages : gemm_strip{}> thinner;
-  take_best(directly(), by_patches, bulk(std::integral_constant<gemm_tile, Tuning.bulk>{}),
+  take_best(directly(), by_patches, by_outer_products, bulk(std::integral_constant<gemm_tile, Tuning.bulk>{}),
             bulk(std::integral_constant<gemm_tile, Tuning.bulk_flat>{}), tiles(large, x, true),
             tiles(std::integral_constant<gemm_tile, Tuning.small>{}, x, true), tiles(large, turned, !is_square),
             strips(thin, x), strips(thinner, x), strips(thin, turned), strips(thinner, turned), others...);
@@ -309,6 +311,18 @@ void gemv_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     gemv_on_cores<A>(where, x);
 }
 
+/// A product whose C has one column, or one row, as matrix times vector.
+template <class A, bool Batched, class P, class Problem>
+auto gemm_as_vector(const P& where, const Problem& x) {
+  const double clocks = x.c.cols == 1   ? gemv_on_blocks<A, Batched>(where, x, true)
+                        : x.c.rows == 1 ? gemv_on_blocks<A, Batched>(where, x.exchanged(), true)
+                                        : never;
+  return gemm_way{clocks, [&where, &x] {
+                    x.c.cols == 1 ? gemv_on_blocks<A, Batched>(where, x)
+                                  : gemv_on_blocks<A, Batched>(where, x.exchanged());
+                  }};
+}
+
 /// Products that share B and whose A, and C, follow each other as rows of one matrix are one product; likewise those that share A.
 template <class TA, class TB, class TC, class S, class Epilogue>
 bool fold_batch(gemm_problem<TA, TB, TC, S, Epilogue>& x) {
@@ -340,9 +354,9 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     if (is_by_definition<P>(x)) return gemm_by_definition<A>(x);
   if constexpr (Batched && kernel_execution<P>)
     if (auto one = x; fold_batch(one)) return gemm_dispatch<Tuning, Batched, Precision, A>(where, one, precision);
-  if (x.batch == 1 && x.c.cols == 1) return gemv_dispatch<A, Batched>(where, x);
-  if (x.batch == 1 && x.c.rows == 1) return gemv_dispatch<A, Batched>(where, x.exchanged());
   if constexpr (std::is_same_v<P, host_policy>) {
+    if (x.batch == 1 && x.c.cols == 1) return gemv_dispatch<A, Batched>(where, x);
+    if (x.batch == 1 && x.c.rows == 1) return gemv_dispatch<A, Batched>(where, x.exchanged());
     gemm_on_cores<A>(where, x);
   } else if constexpr (kernel_execution<P>) {
     const machine& on = machine_of(where);
@@ -353,28 +367,23 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
       const mma_plan mma = plan_mma<Type, Tuning.mma_large, small, Tuning.mma_narrow>(y, on);
       const patch_plan patches = Tuning.direct ? plan_by_patches<A>(y, on) : patch_plan{};
-      const double others = min(direct.clocks, mma.clocks);
-      if (gemm_by_wgmma(where, y, min(others, patches.clocks))) return;
-      if (patches.clocks < others)
-        gemm_by_patches<A>(where, y, patches);
-      else if (direct.clocks < mma.clocks)
-        gemm_directly<A>(where, y, direct);
-      else
-        gemm_on_tensor_cores<Type, Tuning.mma_large, small, Tuning.mma_narrow>(where, y, mma);
+      const outer_plan outer = Tuning.direct ? plan_outer_products(y, on) : outer_plan{};
+      const auto by_vector = gemm_as_vector<A, Batched>(where, y);
+      if (gemm_by_wgmma(where, y,
+                        min(min(direct.clocks, mma.clocks), min(min(patches.clocks, outer.clocks), by_vector.clocks))))
+        return;
+      take_best(
+          gemm_way{mma.clocks,
+                   [&] { gemm_on_tensor_cores<Type, Tuning.mma_large, small, Tuning.mma_narrow>(where, y, mma); }},
+          gemm_way{direct.clocks, [&] { gemm_directly<A>(where, y, direct); }},
+          gemm_way{patches.clocks, [&] { gemm_by_patches<A>(where, y, patches); }},
+          gemm_way{outer.clocks, [&] { gemm_by_outer_products<A>(where, y, outer); }}, by_vector);
     };
     const auto run = [&](const auto& y) {
       if constexpr (Batched) {
-        const bool is_vector = min(y.c.rows, y.c.cols) == 1;
         constexpr bool by_mma = is_direct_by_mma<TA, TB>;
         if ((y.k < 256 || !by_mma) && fits_warps<A>(y, on)) return gemm_by_warps<A>(where, y);
-        if (is_vector && is_for_patches(y, on))
-          if (const patch_plan plan = plan_by_patches<A>(y, on); plan.clocks < never)
-            return gemm_by_patches<A>(where, y, plan);
-        if (y.c.cols == 1) return gemv_on_blocks<A, true>(where, y);
-        if (is_vector) return gemv_on_blocks<A, true>(where, y.exchanged());
       }
-      if constexpr (Tuning.direct)
-        if (fits_outer_products(y)) return gemm_by_outer_products<A>(where, y);
       if constexpr (tensor_cores && std::is_same_v<Precision, gemm_precision> && std::is_same_v<TA, float>)
         if (precision == gemm_precision::tf32) return multiply.template operator()<simt::mma_type::tf32>(y);
       if constexpr (tensor_cores && mma_type_of<TA> != simt::mma_type::none) {
@@ -383,9 +392,9 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
         constexpr mma_tile large = Tuning.mma_large, small = Tuning.mma_small;
         const parts_plan plan = plan_from_tensor_cores<large, small>(where, y);
         const auto take = [&] { gemm_from_tensor_cores<large, small>(where, y, plan); };
-        gemm_on_blocks<Tuning, A>(where, y, gemm_way{plan.clocks, take});
+        gemm_on_blocks<Tuning, A>(where, y, gemm_way{plan.clocks, take}, gemm_as_vector<A, Batched>(where, y));
       } else {
-        gemm_on_blocks<Tuning, A>(where, y);
+        gemm_on_blocks<Tuning, A>(where, y, gemm_as_vector<A, Batched>(where, y));
       }
     };
     x.c.col_stride != 1 && x.c.row_stride == 1 ? run(x.exchanged()) : run(x);

@@ -80,13 +80,15 @@ inline constexpr direct_tile direct_tiles[] = {
     {.warps = 1, .warp_m = 8, .lane_n = 2, .k = 64, .blocks = 4, .slices = 8},
     {.warps = 4, .warp_m = 1, .lane_n = 4, .k = 16, .blocks = 8}};
 
-/// Clocks of an H100: of a k-tile that a block has to itself; of copying an element, for each k; of a block; of each element of a
+/// Clocks of an H200: of a k-tile that a block has to itself; of copying an element, for each k; of a block; of each element of a
 /// thread; and of each split of k.
 struct direct_cost {
   double latency, copy, finish, store, part;
 };
-inline constexpr direct_cost direct_costs[] = {
-    {1590, 0.27, 745, 62, 1110}, {915, 0.36, 1760, 67, 433}, {1520, 0.22, 1510, 23, 60}, {1130, 0.165, 900, 125, 133}};
+inline constexpr direct_cost direct_costs[] = {{1550, 0.402, 1620, 42.3, 990},
+                                               {884, 0.772, 1990, 67.1, 461},
+                                               {1090, 0.364, 2070, 30.7, 105},
+                                               {760, 0.311, 1720, 111, 144}};
 
 /// For sums of 4 bytes also 32 x 32, whose warps share k, 64 x 64, 128 x 32 and 128 x 64 elements, of which a thread multiplies 8 x 4
 /// or 8 x 8.
@@ -99,10 +101,10 @@ inline constexpr direct_tile direct_word_tiles[] = {
     {.warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 1, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}};
-inline constexpr direct_cost direct_word_costs[] = {{2330, 0.18, 2170, 20, 1320},    {1750, 0.264, 2780, 27.1, 508},
-                                                    {1910, 0.144, 1, 28.4, 45.8},    {1580, 0.117, 1, 60.7, 69.7},
-                                                    {1410, 0.128, 3180, 33, 207},    {1960, 0.155, 3410, 14.5, 1100},
-                                                    {2140, 0.143, 2950, 20.6, 1100}, {1000, 0.144, 6670, 17, 1860}};
+inline constexpr direct_cost direct_word_costs[] = {{2260, 0.175, 1180, 24.4, 1090}, {1390, 0.291, 1600, 37, 448},
+                                                    {1370, 0.179, 1500, 29.1, 63.7}, {1220, 0.113, 1410, 50.6, 121},
+                                                    {1430, 0.158, 1660, 52, 199},    {1940, 0.117, 2020, 23.6, 998},
+                                                    {2090, 0.121, 2490, 24.4, 1320}, {1000, 0.129, 4980, 21.4, 2070}};
 
 /// With tensor cores: those of them that are for a very small k, and 64 x 64 and 16 x 32 elements of C.
 inline constexpr direct_tile direct_mma_tiles[] = {
@@ -111,8 +113,11 @@ inline constexpr direct_tile direct_mma_tiles[] = {
     direct_tiles[3],
     {.warps = 8, .warp_m = 8, .lane_n = 2, .k = 64, .blocks = 2, .mma_m = 32, .mma_n = 32},
     {.warps = 8, .warp_m = 2, .lane_n = 1, .k = 128, .blocks = 3, .mma_m = 16, .mma_n = 16}};
-inline constexpr direct_cost direct_mma_costs[] = {
-    direct_costs[0], direct_costs[1], direct_costs[3], {1680, 0.12, 1140, 44, 400}, {1680, 0.12, 1140, 44, 50}};
+inline constexpr direct_cost direct_mma_costs[] = {{1670, 0.256, 1680, 40.4, 853},
+                                                   {927, 0.37, 2200, 45.4, 376},
+                                                   {1180, 0.161, 1540, 84.6, 113},
+                                                   {1740, 0.109, 1170, 36.5, 407},
+                                                   {1470, 0.139, 945, 87.5, 61.9}};
 
 template <class TA, class TB>
 inline constexpr bool is_direct_by_mma = std::is_same_v<TA, TB> &&
@@ -544,8 +549,8 @@ double products_in_a_clock(const machine& on) {
     return sizeof(A) > 4 ? on.double_rate() : on.float_rate();
 }
 
-/// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to times of random shapes on an
-/// H100 (benchmark/gemm_sweep), of which half are within 7 % of it.
+/// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to 2100 times of random shapes on an
+/// H200 (benchmark/gemm_sweep), of single calls; of 1600 others half are within 5 to 7 % of it.
 template <direct_tile Tile, class A, bool Words>
 direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::int64_t n, std::int64_t k,
                                 std::int64_t batch, double bytes, double memory, bool reads_c, bool in_words,
@@ -553,7 +558,7 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
   constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
                 items = Tile.warp_m * Tile.lane_n, together = Tile.blocks_of(sizeof(A));
   constexpr bool by_mma = Tile.mma_m > 0, by_words = Tile.thread_m > 0;
-  constexpr double start = Words ? 6600 : 4400, meeting = by_mma ? 2490 : 2950;  // of a call; of splits
+  constexpr double start = 5500, meeting = 2200;  // of a call; of splits
   // Of a k of a block: products, or words from shared memory.
   constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0);
   const double products = double(Tile.m()) * Tile.n() / products_in_a_clock<A>(on);
@@ -584,7 +589,7 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
     };
     double clocks = double(rounds) * round(together) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
     if (!by_mma) clocks = max(clocks, double(blocks) * own_k * row_bytes / (0.67 * on.l2_rate()));
-    clocks = start + max(clocks, memory) + (by_mma ? 0.25 : Words ? 0.1 : 0) * min(clocks, memory);
+    clocks = start + max(clocks, memory) + (Words ? 0.15 : 0.25) * min(clocks, memory);
     if (splits > 1) clocks += meeting + cost.part * double(splits);
     if (clocks < best.clocks) best = {splits, split_k, clocks};
   };
@@ -626,8 +631,7 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
         direct_plan plan = plan_of_direct_tile<Tile, A, is_direct_by_words<TA, TB>>(
             direct_cost_of<TA, TB>(tile), rows, cols, x.k, x.batch, sizeof(TA), memory, reads_c, reads_words(x), on);
         if (exchanged) plan.clocks += by_columns;
-        if (complex_number<A> && sizeof(A) == 16) plan.clocks *= 1.35;          // H200, the median of a sweep
-        if (is_direct_by_mma<TA, TB>) plan.clocks = 1.05 * plan.clocks - 1750;  // beside other ways
+        if (complex_number<A> && sizeof(A) == 16) plan.clocks *= 1.15;
         plan.tile = tile;
         plan.exchanged = exchanged;
         if (plan.clocks < best.clocks) best = plan;

@@ -516,9 +516,10 @@ struct mma_plan {
   double clocks = never;
 };
 
-/// Clocks of an H100, for elements of 16, 8 and 4 bytes: before a block's products; of a k-tile that a block has to itself; of each
-/// element that is copied by itself, of a k-tile and of each k; of each element of C of a thread; the share of the rate that products
-/// reach. Fitted to 3900 times of random shapes (benchmark/gemm_sweep), beside which the plan is off by 7 and 10 % in the mean.
+/// Clocks of an H200: before a block's products; of a k-tile that a block has to itself; of each element that is copied by itself, of a
+/// k-tile and of each k; of each element of C of a thread; the share of the rate that products reach. Fitted to 1100 times of random
+/// shapes (benchmark/gemm_sweep), of single calls, of doubles and two-byte elements; of 950 others half are within 5 and 7 % of it. (Of
+/// other types fitted to times of an H100.)
 struct mma_cost {
   double begin, latency, of_row, of_element, store, share;
 };
@@ -530,15 +531,16 @@ constexpr mma_cost mma_cost_of_tile(int tile) {
                        : mma_cost{800, 587, 0, 0, 220, 0.80};
   const bool large = tile == 0;
   if (sizeof(T) == 8)
-    return large ? mma_cost{800, 774, 0.12, 0.042, 123, 1.0} : mma_cost{800, 587, 0.12, 0.042, 155, 0.78};
+    return large ? mma_cost{1550, 680, 0.117, 0.032, 98, 1.04} : mma_cost{710, 494, 0.117, 0.032, 178, 0.765};
+  if (sizeof(T) < 4) return large ? mma_cost{2260, 1355, 0, 0, 60, 0.96} : mma_cost{1360, 459, 0, 0, 110, 0.717};
   return large ? mma_cost{1630, 1500, 1.12, 0.07, 137, 0.47} : mma_cost{1630, 667, 1.12, 0.07, 190, 0.41};
 }
 
-/// How floats, doubles or complex doubles are best cut up by a tile.
+/// How a product is best cut up by a tile.
 template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
 mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, const machine& on) {
   constexpr std::int64_t depth = 128 / sizeof(T);
-  constexpr double start = 4550, second_launch = 3600, sum_bytes = sizeof(typename mma_of<Type, T>::sum);
+  constexpr double start = 5950, second_launch = 3200, sum_bytes = sizeof(typename mma_of<Type, T>::sum);
   const mma_cost cost = mma_cost_of_tile<T>(tile);
   const double m = double(x.c.rows), n = double(x.c.cols), batch = double(x.batch);
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
@@ -552,8 +554,8 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, c
   const std::int64_t together = on.resident_blocks(Tile.threads(), Tile.shared_bytes(), Tile.blocks);
   // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours.
   const double writes = sizeof(TC) == 16 || x.c.is_written_by(2) ? 1
-                        : x.c.row_stride == 1                    ? 1.25
-                                                                 : 2.5,
+                        : x.c.row_stride == 1                    ? 3
+                                                                 : 3.5,
                beta = x.result.reads() ? 2 : 1;
   const double k_bytes = double(x.k) * batch * sizeof(T),
                from_l2 = (m * double(tiles_n) + n * double(tiles_m)) * k_bytes;
@@ -565,7 +567,8 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, c
   const double elements = by_elements(x.a, Tile.m) + by_elements(x.b, Tile.n);
   const double of_k_tile =
       depth * (double(Tile.m * Tile.n) / (cost.share * tensor_products<T>(on)) + elements * cost.of_element);
-  const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store * (beta == 2 ? 1.35 : 1);
+  const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store * (beta == 2 ? 1.35 : 1) *
+                      (sizeof(TC) < 4 && writes > 1 ? 3 : 1);
   const auto consider = [&](std::int64_t wanted) {
     const std::int64_t split_k = round_up(ceil_div(max<std::int64_t>(1, x.k), wanted), depth);
     const std::int64_t splits = max<std::int64_t>(1, ceil_div(x.k, split_k)), blocks = tiles * splits;
@@ -589,28 +592,6 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, c
   return best;
 }
 
-/// What the threads of whole tiles take to write their elements of C, and to read them (H100).
-inline double clocks_of_writing(const gemm_cost& tile, const gemm_plan& plan, std::int64_t batch, bool in_words,
-                                bool reads, const machine& on) {
-  if (plan.splits > 1 && plan.whole == 0) return 0;
-  const double elements = double(tile.m * tile.n) / (tile.warps * simt::warp_size);
-  const std::int64_t rounds =
-      ceil_div(plan.tiles_m * plan.tiles_n * batch, std::int64_t(tile.blocks) * on.multiprocessors);
-  return double(rounds) * elements * (in_words ? reads ? 200 : 75 : reads ? 500 : 200);
-}
-
-/// The same of two-byte elements and bytes, by the plan for all tiles.
-template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
-mma_plan plan_small_types(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, const machine& on) {
-  // What random shapes take beside what the plan says (H200): large tiles of small products wait for their operands.
-  const double measured = tile == 0 ? 1.8 : 1.25;
-  gemm_cost cost = mma_cost_of<Type, T, Tile>(on);
-  const gemm_plan cut = plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on);
-  if (cut.clocks == never) return {tile, false, cut};
-  cost.warps = Tile.threads() / simt::warp_size;
-  return {tile, false, cut, measured * cut.clocks + clocks_of_writing(cost, cut, x.batch, 2, x.result.reads(), on)};
-}
-
 /// The best of the tiles.
 template <simt::mma_type Type, mma_tile Large, mma_tile Small, mma_tile Narrow = mma_tile{}, class T, class TC, class S,
           class Epilogue>
@@ -622,16 +603,12 @@ mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& o
       plan.exchanged = exchanged;
       if (plan.clocks < best.clocks) best = plan;
     };
-    if constexpr (sizeof(T) >= 4) {
-      for (const bool exchanged : {false, true}) {
-        const auto y = exchanged ? x.exchanged() : x;
-        consider(plan_mma_tile<Type, Large>(y, 0, on), exchanged);
-        consider(plan_mma_tile<Type, Small>(y, 1, on), exchanged);
-        if constexpr (Narrow.m > 0) consider(plan_mma_tile<Type, Narrow>(y, 2, on), exchanged);
-      }
-    } else {
-      consider(plan_small_types<Type, Large>(x, 0, on), false);
-      consider(plan_small_types<Type, Small>(x, 1, on), false);
+    for (const bool exchanged : {false, true}) {
+      if (exchanged && sizeof(T) < 4) continue;
+      const auto y = exchanged ? x.exchanged() : x;
+      consider(plan_mma_tile<Type, Large>(y, 0, on), exchanged);
+      consider(plan_mma_tile<Type, Small>(y, 1, on), exchanged);
+      if constexpr (Narrow.m > 0) consider(plan_mma_tile<Type, Narrow>(y, 2, on), exchanged);
     }
     const auto copies = [&](const gemm_operand<T>& y, std::int64_t products) {
       return mma_copies_first(y, products, x.batch)

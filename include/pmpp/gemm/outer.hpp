@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Products whose k is a few: sums of that many outer products. Far more bytes of C are written than of A and B are read, so that
-// memory is the limit and nothing has to be staged. A lane owns a word of some rows of C; what it reads of B serves all its rows, and
-// what it reads of A most lanes of its warp want too.
+// memory is the limit and nothing has to be staged. A lane owns a word of some rows of C, of which several are on their way at a time;
+// what it reads of B serves all its rows, and what it reads of A most lanes of its warp want too.
 //
 // Words lie at multiples of their size in memory, wherever rows of C begin: the columns of a word depend on the row. Rows of a lane lie
 // so far apart that their words have the same columns, and that lanes write next to each other in a C of few columns too. Only the first
@@ -14,10 +14,12 @@
 
 #include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
+#include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
@@ -26,14 +28,17 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// The greatest k that goes this way. With 8, and B along k, 13128 x 120 x 8 took three times as long as direct tiles.
-inline constexpr int most_outer_products = 4;
+/// The greatest k that goes this way; for elements of C of four bytes, which direct tiles write slowly, where rows of B are rows in
+/// memory: 13128 x 120 x 8 with B along k took three times as long as direct tiles.
+inline constexpr int most_outer_products = 4, most_of_words = 8;
 
-/// Items: elements of a row of C that a lane writes at once.
-template <class TA, class TB, class TC, class A, class S, class Epilogue, int Items>
+/// Items: elements of a row of C that a lane writes at once. Most: the greatest k.
+template <class TA, class TB, class TC, class A, class S, class Epilogue, int Items, int Most>
 struct gemm_outer_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = 256, min_blocks = 3;
+  static constexpr int threads = 256, min_blocks = Most > most_outer_products ? 2 : 3;
+  static constexpr int on_way =
+      sizeof(TC) == 4 && Most <= most_outer_products ? 3 : max(1, int(16 / sizeof(A)));  ///< rows of a lane
 
   struct arguments {
     gemm_operand<TA> a;
@@ -67,35 +72,41 @@ private:
     const int begin = col < 0 ? shift : 0, end = static_cast<int>(min(std::int64_t(Items), x.c.cols - col));
     const bool is_whole = begin == 0 && end == Items;
     c += col;
-    A of_b[most_outer_products][Items];
+    A of_b[Most][Items];
     const TB* b = x.b.data + std::int64_t(product) * x.b.batch_stride + col * x.b.stride;
-    for (int p = 0; p < most_outer_products; ++p, b += x.b.k_stride)
+    for (int p = 0; p < Most; ++p, b += x.b.k_stride)
       for (int e = 0; e < Items; ++e)
         of_b[p][e] = p < x.k && e >= begin && e < end ? static_cast<A>(b[e * x.b.stride]) : A{};
     const TA* a = x.a.data + std::int64_t(product) * x.a.batch_stride + first_row * x.a.stride;
-    packed<A, most_outer_products> next = {};
-    const auto load_next = [&](std::int64_t row) {
-      for (int p = 0; p < most_outer_products; ++p)
-        if (p < x.k && row < x.c.rows) next.item[p] = static_cast<A>(a[p * x.a.k_stride]);
-      a += groups * x.a.stride;
-    };
-    load_next(first_row);
-    for (std::int64_t row = first_row; row < x.c.rows; row += groups, c += groups * x.c.row_stride) {
-      packed<TC, Items> y = {};
-      if (x.result.reads() && is_whole) y = *reinterpret_cast<const packed<TC, Items>*>(c);
-      A sum[Items] = {};
-      const auto of_a = next;
-      load_next(row + groups);  // on its way while this row is written
-      for (int p = 0; p < most_outer_products; ++p)
-        if (p < x.k)
-          for (int e = 0; e < Items; ++e) sum[e] = multiply_add(sum[e], of_a.item[p], of_b[p][e]);
-      if (is_whole) {
-        for (int e = 0; e < Items; ++e) y.item[e] = x.result(sum[e], &y.item[e], row, col + e);
-        *reinterpret_cast<packed<TC, Items>*>(c) = y;
-      } else {
-        for (int e = 0; e < Items; ++e)
-          if (e >= begin && e < end) c[e] = x.result(sum[e], c + e, row, col + e);
+    const std::int64_t next_in_c = groups * x.c.row_stride, next_in_a = groups * x.a.stride;
+    for (std::int64_t row = first_row; row < x.c.rows; row += on_way * groups) {
+      A of_a[on_way][Most];
+      packed<TC, Items> y[on_way] = {};
+      for (int r = 0; r < on_way; ++r) {
+        const bool exists = row + r * groups < x.c.rows;
+        for (int p = 0; p < Most; ++p)
+          of_a[r][p] = p < x.k && exists ? static_cast<A>(a[r * next_in_a + p * x.a.k_stride]) : A{};
+        if (x.result.reads() && is_whole && exists)
+          y[r] = *reinterpret_cast<const packed<TC, Items>*>(c + r * next_in_c);
       }
+      for (int r = 0; r < on_way; ++r) {
+        const std::int64_t own = row + r * groups;
+        if (own >= x.c.rows) break;
+        A sum[Items] = {};
+        for (int p = 0; p < Most; ++p)
+          if (p < x.k)
+            for (int e = 0; e < Items; ++e) sum[e] = multiply_add(sum[e], of_a[r][p], of_b[p][e]);
+        TC* const to = c + r * next_in_c;
+        if (is_whole) {
+          for (int e = 0; e < Items; ++e) y[r].item[e] = x.result(sum[e], &y[r].item[e], own, col + e);
+          *reinterpret_cast<packed<TC, Items>*>(to) = y[r];
+        } else {
+          for (int e = 0; e < Items; ++e)
+            if (e >= begin && e < end) to[e] = x.result(sum[e], to + e, own, col + e);
+        }
+      }
+      a += on_way * next_in_a;
+      c += on_way * next_in_c;
     }
   }
 };
@@ -104,28 +115,52 @@ private:
 template <class TC>
 inline constexpr int outer_word = 16 % sizeof(TC) == 0 ? min(4, int(16 / sizeof(TC))) : 1;
 
-/// Whether k is short and rows of C in one piece; where words do not fit them, long ones, but for floats of a large C.
+/// How C is cut up: words of a row, of which every so many rows are a lane's; words of groups of all products; and what that takes.
+struct outer_plan {
+  std::int64_t words = 0, groups = 0, units = 0;
+  double clocks = never;
+};
+
+/// The plan where k is short and rows of C are in one piece: as many rows of a lane, 16 at most, as leave no round of blocks half empty.
 template <class TA, class TB, class TC, class S, class Epilogue>
-bool fits_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
-  constexpr int items = outer_word<TC>;
-  return 16 % sizeof(TC) == 0 && x.k > 0 && x.k <= most_outer_products && x.c.col_stride == 1 &&
-         reinterpret_cast<std::uintptr_t>(x.c.data) % sizeof(TC) == 0 &&
-         (x.c.is_written_by(items) ||
-          (x.c.cols >= 12 * items && (sizeof(TC) == 4 || x.c.cols * x.batch > (std::int64_t(1) << 23) / x.c.rows)));
+outer_plan plan_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
+  constexpr std::int64_t items = outer_word<TC>, most_rows = 16, threads = 256;
+  const bool fits = 16 % sizeof(TC) == 0 && x.k > 0 && x.c.col_stride == 1 && min(x.c.rows, x.c.cols) > 1 &&
+                    x.k <= (sizeof(TC) == 4 && x.b.stride == 1 ? most_of_words : most_outer_products) &&
+                    reinterpret_cast<std::uintptr_t>(x.c.data) % sizeof(TC) == 0;
+  const bool in_words = x.c.is_written_by(items);  // otherwise for long rows, but of floats of a large C
+  const bool is_long =
+      x.c.cols >= 12 * items && (sizeof(TC) == 4 || x.c.cols * x.batch > (std::int64_t(1) << 23) / x.c.rows);
+  if (!fits || !(in_words || is_long)) return {};
+  const std::int64_t lanes = threads * (x.k > most_outer_products ? 2 : 3) * on.multiprocessors;
+  const std::int64_t words = ceil_div(x.c.cols + (in_words ? 0 : items - 1), items), all = words * x.c.rows * x.batch;
+  const std::int64_t same_columns = items / greatest_common_divisor(items, (x.c.row_stride % items + items) % items);
+  const std::int64_t rounds = ceil_div(all, most_rows * lanes), rows = ceil_div(all, rounds * lanes),
+                     groups = round_up(ceil_div(x.c.rows, rows), same_columns), units = words * groups * x.batch;
+  // Clocks of an H200: of a call; of each element of A, or row, that a warp waits for; of each line that it reads of B; and how much
+  // longer memory takes than for a copy.
+  constexpr double start = 6600, of_load = 45, line = 2.2, of_memory = sizeof(TC) == 2 ? 2.7 : 1.5;
+  const double stride = double(x.b.stride < 0 ? -x.b.stride : x.b.stride);
+  const double lines = 1 + min(31.0, stride * items * sizeof(TB) / 4), warps = double(units) / 32 / on.multiprocessors;
+  // Elements of words that rows do not begin with are written one by one, in a branch of its own.
+  const double own = double(rounds * rows) * double(5 + x.k) * of_load * (in_words ? 1 : 1.3) +
+                     warps * double(x.k * items) * lines * line;
+  return {words, groups, units, start + max(own, of_memory * clocks_of_memory(x, on))};
 }
 
-/// Enqueues products, or runs them in the emulator. \pre fits_outer_products(x)
+/// Enqueues products, or runs them in the emulator.
 template <class A, class P, class TA, class TB, class TC, class S, class Epilogue>
-void gemm_by_outer_products(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
-  constexpr std::int64_t items = outer_word<TC>;
-  using kernel = gemm_outer_kernel<TA, TB, TC, A, S, Epilogue, outer_word<TC>>;
-  const std::int64_t lanes = std::int64_t(machine_of(where).multiprocessors) * 1024;
-  const std::int64_t words = ceil_div(x.c.cols + (x.c.is_written_by(items) ? 0 : items - 1), items);
-  const std::int64_t same_columns = items / greatest_common_divisor(items, (x.c.row_stride % items + items) % items);
-  const std::int64_t rows = max(std::int64_t(1), min(std::int64_t(16), words * x.c.rows * x.batch / lanes)),
-                     groups = round_up(ceil_div(x.c.rows, rows), same_columns), units = words * groups * x.batch;
-  pmpp::launch(where, min(ceil_div(units, std::int64_t(kernel::threads)), lanes / 64), kernel{},
-               typename kernel::arguments{x.a, x.b, x.c, static_cast<int>(x.k), x.result, words, groups, units});
+void gemm_by_outer_products(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, const outer_plan& plan) {
+  const auto run = [&]<int Most>(std::integral_constant<int, Most>) {
+    using kernel = gemm_outer_kernel<TA, TB, TC, A, S, Epilogue, outer_word<TC>, Most>;
+    const std::int64_t most = 5 * kernel::min_blocks * std::int64_t(machine_of(where).multiprocessors);
+    pmpp::launch(where, min(ceil_div(plan.units, std::int64_t(kernel::threads)), most), kernel{},
+                 typename kernel::arguments{x.a, x.b, x.c, static_cast<int>(x.k), x.result, plan.words, plan.groups,
+                                            plan.units});
+  };
+  if constexpr (sizeof(TC) == 4)
+    if (x.k > most_outer_products) return run(std::integral_constant<int, most_of_words>{});
+  run(std::integral_constant<int, most_outer_products>{});
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

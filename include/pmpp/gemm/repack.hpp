@@ -146,7 +146,15 @@ std::int64_t repacked_bytes(const gemm_operand<T>& x, bool along_k, std::int64_t
 /// How many clocks it takes, with its launch.
 template <class T>
 double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, const machine& on) {
-  return on.clocks_of(2.5e-6) + double(repacked_bytes(x, along_k, k, batch)) / (0.36 * on.memory_rate());
+  using lines_of = operand_in_lines<T>;
+  const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent,
+                     tiles = ceil_div(lines, std::int64_t(lines_of::lines_of_tile)) *
+                             ceil_div(length, std::int64_t(lines_of::items_of_tile)) *
+                             (x.batch_stride == 0 ? 1 : batch);
+  constexpr double of_tile =
+      0.6 * lines_of::lines_of_tile * lines_of::items_of_tile * sizeof(T);  // however few are there
+  return on.clocks_of(2.5e-6) +
+         max(double(repacked_bytes(x, along_k, k, batch)), of_tile * double(tiles)) / (0.36 * on.memory_rate());
 }
 
 /// What a kernel has to know to copy x to `to`; x is the copy then.

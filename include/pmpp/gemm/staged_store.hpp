@@ -218,7 +218,8 @@ struct staged_store {
           const int row = row_of(u / 2 % 2), col = of * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
           if (stateless || (row < rows && col < cols))
-            value = x.result(__builtin_bit_cast(sum_type, sum[of * (width / 2) + u]), &value, first + row, at.col + col);
+            value =
+                x.result(__builtin_bit_cast(sum_type, sum[of * (width / 2) + u]), &value, first + row, at.col + col);
         });
       });
       leave(std::false_type{}, s, y, [&] {

@@ -342,39 +342,47 @@ private:
   }
 };
 
-/// How k is split, and what that takes.
+/// How k is split, and what that takes: waiting, and memory, in units of 0.5 us of an H100.
 struct gemv_plan {
-  std::int64_t share, time;
+  std::int64_t share;
+  double waits, memory;
+  double time() const { return waits + memory; }
 };
 
 /// How k is split among `blocks` blocks that have all of it, `steps` each: in `share` steps.
 ///
-/// In units of 0.5 us (fitted to an H100): a step of a block takes one until its loads arrive, while `resident` blocks share a multiprocessor;
+/// A step of a block takes one unit until its loads arrive, while `resident` blocks share a multiprocessor;
 /// and `memory` of a multiprocessor's share of memory. Ends of a block take one, that splits meet three, and 64 of them another one.
 inline gemv_plan plan_gemv(std::int64_t blocks, std::int64_t steps, std::int64_t processors, std::int64_t resident,
                            std::int64_t memory) {
-  const auto time = [&](std::int64_t splits, std::int64_t share) {  // times `processors`
+  const auto plan = [&](std::int64_t splits, std::int64_t share) -> gemv_plan {
     const std::int64_t all = blocks * splits, rounds = ceil_div(all, processors * resident);
-    return (rounds * (share + 1) + (splits > 1 ? 3 + splits / 64 : 0)) * processors + memory * share * all;
+    return {share, double(rounds * (share + 1) + (splits > 1 ? 3 + splits / 64 : 0)),
+            double(memory * share * all) / double(processors)};
   };
-  gemv_plan best{steps, time(1, steps)};
+  gemv_plan best = plan(1, steps);
   for (int waves = 1; waves <= 16; ++waves) {
     const std::int64_t wanted = waves * processors / blocks;
     if (wanted < 2) continue;
     const std::int64_t share = ceil_div(steps, wanted), splits = ceil_div(steps, share);
-    if (splits < 2 || time(splits, share) >= best.time) continue;
-    best = {share, time(splits, share)};
+    if (splits < 2) continue;
+    if (const gemv_plan next = plan(splits, share); next.time() < best.time()) best = next;
   }
   return best;
 }
 
-/// Enqueues products whose C have one column, or runs them in the emulator.
+/// Enqueues products whose C have one column, or runs them in the emulator. Returns the clocks that this is expected to take; nothing
+/// else happens if they are `only_asked` for.
 template <class A, bool Batched, class P, class TA, class TB, class TC, class S, class Epilogue>
-void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x) {
+double gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& x, bool only_asked = false) {
   constexpr int vector = 16 % sizeof(TA) == 0 ? int(16 / sizeof(TA)) : 1;
   constexpr int few = min(vector, 4);  // elements that a lane reads one by one
   constexpr std::int64_t one = 1;
-  const std::int64_t m = x.c.rows, processors = machine_of(where).multiprocessors;
+  const machine& on = machine_of(where);
+  const std::int64_t m = x.c.rows, processors = on.multiprocessors;
+  // Clocks of a call, and how much longer memory takes than plans say: beside other ways, on an H200.
+  constexpr double start = 7000;
+  const double memory_scale = 2.9e12 / on.memory_bandwidth;
   const bool columns = x.a.stride == 1 && x.a.k_stride != 1;
   const auto whole = [](std::int64_t stride) { return stride % vector == 0; };
   const bool a_in_words = reinterpret_cast<std::uintptr_t>(x.a.data) % 16 == 0 && (columns || x.a.k_stride == 1) &&
@@ -384,7 +392,11 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
                           reinterpret_cast<std::uintptr_t>(x.b.data) % (vector * sizeof(TB)) == 0 &&
                           (x.batch == 1 || whole(x.b.batch_stride));
   const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t split_k,
-                                     std::int64_t most_blocks, std::int64_t units_of_block, int lanes, bool shares) {
+                                     std::int64_t most_blocks, std::int64_t units_of_block, int lanes, bool shares,
+                                     const gemv_plan& plan) {
+    const double clocks =
+        start + max(on.clocks_of(0.5e-6) * (plan.waits + memory_scale * plan.memory), clocks_of_memory(x, on));
+    if (only_asked) return clocks;
     const std::int64_t splits = max(one, ceil_div(x.k, split_k)), units = row_blocks * splits * x.batch;
     scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0,
                    splits > 1 ? checked_bytes(x.batch * row_blocks, sizeof(unsigned), "gemv") : 0);
@@ -392,6 +404,7 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
         where, min(ceil_div(units, units_of_block), most_blocks), kernel,
         typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, static_cast<A*>(memory.data()),
                                    memory.state(), x.result, lanes, x_in_words, shares});
+    return clocks;
   };
   const auto run_columns = [&]<int Items, bool Adjacent>() {
     using kernel = gemv_columns_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items, Adjacent>;
@@ -407,32 +420,37 @@ void gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       lanes *= 2;
     const std::int64_t row_blocks = ceil_div(m, std::int64_t(lanes) * Items), granule = threads / lanes * kernel::depth;
     const std::int64_t steps = max(one, ceil_div(x.k, granule));
-    run(kernel{}, row_blocks, plan_gemv(row_blocks * x.batch, steps, processors, kernel::min_blocks, 3).share * granule,
-        0x7fffffff, few_columns && row_blocks * x.batch > processors ? kernel::at_once : one, lanes, true);
+    gemv_plan plan = plan_gemv(row_blocks * x.batch, steps, processors, kernel::min_blocks, 3);
+    plan.memory *= double(x.k) / double(steps * granule);  // columns that are missing are not read
+    const std::int64_t at_once = few_columns && row_blocks * x.batch > processors ? kernel::at_once : one;
+    plan.waits /= double(at_once);
+    return run(kernel{}, row_blocks, plan.share * granule, 0x7fffffff, at_once, lanes, true, plan);
   };
   const auto run_rows = [&]<int Items>() {
     using kernel = gemv_rows_kernel<Batched, TA, TB, TC, A, S, Epilogue, Items>;
     constexpr std::int64_t granule = 32 * Items * kernel::words, warps = kernel::warps;  // k of a step of a warp
     constexpr std::int64_t memory = max(1, kernel::words * Items * int(sizeof(TA)) * 3 / 32);
+    // Short rows: as many as read one at once; those of a word each only where there are more rows than warps.
     int lanes = 32;
-    while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k)
-      lanes /= 2;  // short rows: as many as read one at once
+    while (lanes > 1 && lanes * Items * kernel::words / 2 >= x.k &&
+           (lanes * Items / 2 >= x.k || m * x.batch * lanes >= 64 * kernel::rows * warps * processors))
+      lanes /= 2;
     const std::int64_t row_groups = ceil_div(m, std::int64_t(kernel::rows) * (32 / lanes)), all = row_groups * x.batch;
     // By warps, or by blocks whose warps share k.
-    const std::int64_t rounds = ceil_div(all, processors * kernel::min_blocks * warps), steps = ceil_div(x.k, granule),
-                       time = rounds * (steps + 1) * processors + memory * steps * all / warps;
+    const std::int64_t rounds = ceil_div(all, processors * kernel::min_blocks * warps), steps = ceil_div(x.k, granule);
+    const gemv_plan by_warps{max(one, x.k), double(rounds * (steps + 1)),
+                             double(memory * steps * all) / double(warps * processors)};
     const gemv_plan plan =
         plan_gemv(all, max(one, ceil_div(x.k, granule * warps)), processors, kernel::min_blocks, memory);
-    if (steps > 1 && plan.time < time)
-      run(kernel{}, row_groups, plan.share * granule * warps, 8 * processors, one, lanes, true);
-    else
-      run(kernel{}, row_groups, max(one, x.k), 8 * processors, warps, lanes, false);
+    if (steps > 1 && plan.time() < by_warps.time())
+      return run(kernel{}, row_groups, plan.share * granule * warps, 8 * processors, one, lanes, true, plan);
+    return run(kernel{}, row_groups, by_warps.share, 8 * processors, warps, lanes, false, by_warps);
   };
   const bool columns_in_words = a_in_words && x.k > gemv_few && x.a.k_stride > 0;
   if (columns)
-    columns_in_words ? run_columns.template operator()<vector, true>() : run_columns.template operator()<few, false>();
-  else
-    a_in_words ? run_rows.template operator()<vector>() : run_rows.template operator()<1>();
+    return columns_in_words ? run_columns.template operator()<vector, true>()
+                            : run_columns.template operator()<few, false>();
+  return a_in_words ? run_rows.template operator()<vector>() : run_rows.template operator()<1>();
 }
 
 }  // namespace detail

@@ -156,7 +156,7 @@ inline double clocks_of_sharing(int cols, std::int64_t m, std::int64_t splits) {
 /// be cut.
 inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
                              const machine& on, const wgmma_burden& of = {}, int first_tile = 0, int steps = 1) {
-  constexpr double start = 5160;
+  constexpr double start = 7400;
   const double from_memory = memory_clocks(m + n, k_tiles, batch, on);
   const std::int64_t processors = on.multiprocessors;
   wgmma_plan best;
@@ -287,9 +287,12 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       const double rounds =
           double(ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(128)) * x.batch) /
           on.multiprocessors;
-      const bool in_pairs = x.c.is_written_by(2) || x.exchanged().c.is_written_by(2);
+      const auto by = [&](int items) { return x.c.is_written_by(items) || x.exchanged().c.is_written_by(items); };
       const double c_bytes = double(x.c.rows) * double(x.c.cols) * double(x.batch) * sizeof(TC) *
-                             (x.result.reads() ? 2 : 1) * (in_pairs ? 1 : 2.8);
+                             (x.result.reads() ? 2 : 1) *
+                             (by(4)   ? 1
+                              : by(2) ? 2
+                                      : 4.6);
       const double clocks =
           start +
           max((x.batch > 1 || rounds <= 1 ? std::ceil(rounds) : min(std::ceil(rounds), rounds + 0.5)) *

@@ -180,9 +180,9 @@ bool gemm_scaled_by_warps(const device_policy& where, const gemm_problem<A, B, T
       ceil_div(x.c.rows, std::int64_t(kernel::side)) * ceil_div(x.c.cols, std::int64_t(kernel::side));
   const std::int64_t processors = machine_of(where).multiprocessors;  // a block fills one
   if (x.k % 16 != 0 || of_a.along_k() || of_b.along_k() || tiles > 4 * processors) return false;
-  // Clocks of an H100, of 22 shapes: of a call, 64 numbers of k of each warp, a cluster; of others besides what they say.
-  constexpr double start = 6000, of_step = 1050, meeting = 2100, others_more = 2000;
-  double least = clocks_of_others + others_more;
+  // Clocks of an H100, of 22 shapes: of a call, 64 numbers of k of each warp, a cluster.
+  constexpr double start = 6000, of_step = 1050, meeting = 2100;
+  double least = clocks_of_others;
   int best = 0;
   for (int parts = 1; parts <= kernel::most_blocks; parts *= 2) {
     const std::int64_t share = std::int64_t(kernel::warps) * kernel::step * parts;
