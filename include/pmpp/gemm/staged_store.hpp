@@ -108,19 +108,30 @@ struct staged_store {
     };
     TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool is_elected = block.thread() % 128 == 0;
-    // Leaves a slice to TMA, or writes it. met(): after the warpgroup has met. ByTMA: that it is left is known.
-    const auto leave = [&]<bool ByTMA>(std::bool_constant<ByTMA>, int s, const packed<TC, 2>(&y)[width / 8][2],
-                                       auto met) __attribute__((always_inline)) {
+    // Leaves a slice to TMA, or writes it. met(): after the warpgroup has met.
+    const auto leave = [&](int s, const packed<TC, 2>(&y)[width / 8][2], auto met) __attribute__((always_inline)) {
       const int of_slice = min(x.cols - s * width, width);
-      const bool by_tma = ByTMA || (at.c_by_tma && (Down || of_slice == width));
+      const bool by_tma = at.c_by_tma && (Down || of_slice == width);
       unsigned char* slice = memory.slices[group][turn];
+      if constexpr (size == 2 && !Kernel::a_in_registers) {
+        // Four matrices of 8 x 8 at a time: two by two, the 16 rows of a warp and 16 columns. Lane 8 i + r says where row r
+        // (column r, going down) of matrix i goes.
+        const int i = lane / 8, word = warp * 2 + i % 2;
 #pragma unroll
-      for (int u = 0; u < width / 4; ++u) {
-        const auto& value = y[u / 2][u % 2];
-        if constexpr (Down) {
-          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
-        } else {
-          *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
+        for (int u = 0; u < width / 8; u += 2) {
+          const int line = Down ? (u + i / 2) * 8 + lane % 8 : warp * 16 + i % 2 * 8 + lane % 8;
+          simt::store_matrices<Down>(slice + byte_of(line, (Down ? word : u + i / 2) * 8), y[u][0], y[u][1],
+                                     y[u + 1][0], y[u + 1][1]);
+        }
+      } else {
+#pragma unroll
+        for (int u = 0; u < width / 4; ++u) {
+          const auto& value = y[u / 2][u % 2];
+          if constexpr (Down) {
+            for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
+          } else {
+            *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
+          }
         }
       }
       if (by_tma) simt::visible_to_copies();
@@ -174,9 +185,9 @@ struct staged_store {
     constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
-    // Straight code for what is nearly all products; a loop, whose code is short, for others: instructions are new to a multiprocessor
-    // that begins a product, and it waits for those that it meets.
-    if (!reads && at.c_by_tma && (Down || x.cols % width == 0) && (stateless || (rows == 64 && cols == x.cols))) {
+    // Straight code where nothing of C is asked for; else a loop, whose code is short: instructions are new to a multiprocessor that
+    // begins a product, and it waits for those that it meets.
+    if (!reads && (stateless || (rows == 64 && cols == x.cols))) {
 #pragma unroll
       for (int s = 0; s < slices; ++s) {
         if (s * width >= x.cols) return;
@@ -187,7 +198,7 @@ struct staged_store {
           value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
                         at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
         }
-        leave(std::true_type{}, s, y, [] {});
+        leave(s, y, [] {});
       }
       return;
     }
@@ -222,7 +233,7 @@ struct staged_store {
                 x.result(__builtin_bit_cast(sum_type, sum[of * (width / 2) + u]), &value, first + row, at.col + col);
         });
       });
-      leave(std::false_type{}, s, y, [&] {
+      leave(s, y, [&] {
         if (!fetched || ((s + 1) % slices_in_stage != 0 && (s + 1) * width < x.cols)) return;
         Kernel::release(block, memory, next.stage);
         next.advance();

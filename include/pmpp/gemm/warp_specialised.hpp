@@ -348,12 +348,17 @@ struct gemm_wgmma_kernel {
                        step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
 
   /// A loop of its own for each number of columns, which is part of the instruction.
-  template <int Columns = n - (steps - 1) * step, class Block>
+  template <class Block>
   __device__ __forceinline__ static void multiply_any(Block& block, shared& memory, int cols, int k_tiles,
                                                       position& next, std::uint32_t (&sum)[n / 2]) {
-    if constexpr (Columns < n)
-      if (cols > Columns) return multiply_any<Columns + step>(block, memory, cols, k_tiles, next, sum);
-    multiply<Columns>(block, memory, k_tiles, next, sum);
+    if constexpr (is_flexible) {
+      if (cols < n) {
+        if (cols == n - step) return multiply<n - step>(block, memory, k_tiles, next, sum);
+        if (cols == n - 2 * step) return multiply<n - 2 * step>(block, memory, k_tiles, next, sum);
+        return multiply<n - 3 * step>(block, memory, k_tiles, next, sum);
+      }
+    }
+    multiply<n>(block, memory, k_tiles, next, sum);
   }
 
   template <int Columns, class Block>

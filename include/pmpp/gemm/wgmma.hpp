@@ -173,17 +173,12 @@ inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int
       if (wgmma_tiles[i].n == 256) continue;  // whose parts were never best
       const std::int64_t all = ceil_div(m, std::int64_t(128)) * tiles_n * batch, most = processors / all;
       std::int64_t last = 1;
-      for (const std::int64_t splits :
-           {std::int64_t(2), std::int64_t(3), std::int64_t(4), std::int64_t(5), most / 2, most}) {
-        if (splits <= last || splits > k_tiles) continue;
-        // More parts than multiprocessors pay where whole tiles would leave many of these idle in the last round.
-        const std::int64_t rounds = ceil_div(all * splits, processors);
-        if (rounds > 1 && 10 * rounds > 9 * splits * ceil_div(all, processors)) continue;
-        last = splits;
-        consider({.tile = i, .splits = static_cast<int>(splits), .cols = cols},
-                 double(rounds) * wgmma_tile_clocks(cols, m, n, ceil_div(k_tiles, splits), of),
-                 clocks_of_sharing(cols, m, splits));
-      }
+      for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 2, most})
+        if (splits > last && splits <= most && splits <= k_tiles) {
+          last = splits;
+          consider({.tile = i, .splits = static_cast<int>(splits), .cols = cols},
+                   wgmma_tile_clocks(cols, m, n, ceil_div(k_tiles, splits), of), clocks_of_sharing(cols, m, splits));
+        }
     }
   return best;
 }

@@ -64,6 +64,23 @@ __device__ __forceinline__ void fence_accumulators(std::uint32_t (&values)[N]) {
 /// Has the compiler keep a value rather than work it out again wherever it is needed.
 __device__ __forceinline__ void keep_in_register(int& value) { asm volatile("" : "+r"(value)); }
 
+/// Four matrices of 8 x 8 two-byte elements, by a warp: lane 4 g + t has elements 2 t and 2 t + 1 of row g of each, and lane 8 i + r says
+/// where row r of matrix i goes, 16 bytes; column r where Columns.
+template <bool Columns, class Pair>
+__device__ __forceinline__ void store_matrices(void* to, const Pair& a, const Pair& b, const Pair& c, const Pair& d) {
+  static_assert(sizeof(Pair) == 4);
+  const auto bits = [](const Pair& x) { return __builtin_bit_cast(std::uint32_t, x); };
+  const auto address = std::uint32_t(__cvta_generic_to_shared(to));
+  if constexpr (Columns)
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(bits(a)),
+                 "r"(bits(b)), "r"(bits(c)), "r"(bits(d))
+                 : "memory");
+  else
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(bits(a)),
+                 "r"(bits(b)), "r"(bits(c)), "r"(bits(d))
+                 : "memory");
+}
+
 /// Where an operand lies in shared memory, as describe_tiles leaves it. Eight rows of 128 bytes are 1024 bytes; `columns`
 /// is the distance in bytes of one 128 bytes of a row of the operand from the next, where rows are along m (n).
 __device__ inline std::uint64_t operand_in_shared(const void* tile, int columns) {
