@@ -20,51 +20,6 @@ TEST_CASE("wgmma: C in any layout, an epilogue with its place, NaN in C") {
     }
 }
 
-TEST_CASE("wgmma: tiles of any number of columns, along either side of C") {
-  if (!available()) return;
-  const auto try_type = [](auto type) {
-    using TC = decltype(type);
-    test::only_each third(3);
-    for (int cols = 16; cols <= 256; cols += 16)
-      for (const bool a_major : {false, true})
-        for (const bool down : {false, true})
-          for (const float beta : {0.0f, 2.0f})
-            for (const int splits : {1, 3}) {
-              if (third.leaves_out()) continue;
-              CAPTURE(cols);
-              CAPTURE(a_major);
-              CAPTURE(down);
-              CAPTURE(beta);
-              CAPTURE(splits);
-              const std::int64_t n = cols % 3 == 0 ? 2 * cols : cols + 24;  // whole tiles, or a part of one
-              const matrix<__nv_bfloat16> a(200, 328, a_major, 2), b(328, n, true, 2);
-              matrix<TC> c(200, n, down, 2, cols % 5 == 0 ? 1 : 0);  // lines that TMA cannot write too
-              const int tile = cols > 192 ? 0 : cols > 128 ? 2 : cols > 64 ? 1 : 3;
-              const pmpp::detail::wgmma_plan plan{.tile = tile, .splits = splits, .cols = cols};
-              CHECK(
-                  pmpp::detail::gemm_as_planned(device, problem(a, b, c, 1, beta, add_place{}), !a_major, true, plan));
-              check_product(a, b, c, 1, beta, add_place{});
-            }
-  };
-  try_type(float{});
-  try_type(__nv_bfloat16{});
-}
-
-TEST_CASE("wgmma: few columns of C, few rows: a product and its transpose by the same tiles") {
-  if (!available()) return;
-  for (const std::int64_t few : {1, 18, 150, 281})
-    for (const bool rows : {false, true})
-      for (const bool b_major : {false, true}) {
-        CAPTURE(few);
-        CAPTURE(rows);
-        const std::int64_t m = rows ? few : 520, n = rows ? 520 : few;
-        const matrix<__nv_bfloat16> a(m, 520), b(520, n, b_major);
-        matrix<__nv_bfloat16> c(m, n);
-        CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0)));
-        check_product(a, b, c, 1, 0);
-      }
-}
-
 TEST_CASE("wgmma: batches, with a matrix for each product or one for all") {
   if (!available()) return;
   for (const int each : {0, 1, 2}) {

@@ -208,35 +208,23 @@ struct candidates_of {
       for (const bool copy_b : {false, true}) {
         if ((copy_a && !a_straddles) || (copy_b && !b_straddles)) continue;
         const bool copies_a = copy_a || !a_ready, copies_b = copy_b || !b_ready;
-        const auto consider = [&](const wgmma_plan& plan, bool exchanged) {
-          const int cols = plan.cols > 0 ? plan.cols : wgmma_tiles[plan.tile].n;
-          add("w" + std::to_string(cols) + (exchanged ? "'" : "") +
+        const auto consider = [&](const wgmma_plan& plan) {
+          add("w" + std::to_string(wgmma_tiles[plan.tile].n) +
                   (plan.splits > 1 ? "/" + std::to_string(plan.splits) : std::string()) + (copies_a ? "a" : "") +
                   (copies_b ? "b" : ""),
               0, [=, *this] {
-                multiply_copies(where, x, {copies_a, a_along_k}, {copies_b, b_along_k}, [&](const auto& y) {
-                  return exchanged ? gemm_as_planned(where, y.exchanged(), b_along_k, a_along_k, plan)
-                                   : gemm_as_planned(where, y, a_along_k, b_along_k, plan);
-                });
+                multiply_copies(where, x, {copies_a, a_along_k}, {copies_b, b_along_k},
+                                [&](const auto& y) { gemm_as_planned(where, y, a_along_k, b_along_k, plan); });
               });
         };
-        for (const bool exchanged : {false, true}) {
-          const bool along_k = exchanged ? a_along_k : b_along_k;
-          if (!along_k && (exchanged || a_along_k)) continue;
-          const std::int64_t rows = exchanged ? x.c.cols : x.c.rows, columns = exchanged ? x.c.rows : x.c.cols;
-          for (int i = 0; i < 4; ++i)
-            for (int step = 0; step < (along_k ? 4 : 1); ++step) {
-              const int cols = wgmma_tiles[i].n - step * 16;
-              const std::int64_t tiles_n = pmpp::ceil_div(columns, std::int64_t(cols));
-              if (cols > 16 && along_k && tiles_n == pmpp::ceil_div(columns, std::int64_t(cols - 16))) continue;
-              consider({.tile = i, .cols = cols}, exchanged);
-              const std::int64_t all = pmpp::ceil_div(rows, std::int64_t(128)) * tiles_n * x.batch,
-                                 most = on.multiprocessors / all;
-              std::int64_t last = 1;
-              for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), std::int64_t(4), most / 2, most})
-                if (i > 0 && splits > last && splits <= k_tiles && all * splits <= 4 * on.multiprocessors)
-                  consider({.tile = i, .splits = int(last = splits), .cols = cols}, exchanged);
-            }
+        for (int i = 0; i < 4; ++i) {
+          consider({.tile = i});
+          const std::int64_t all = pmpp::ceil_div(x.c.rows, std::int64_t(128)) *
+                                   pmpp::ceil_div(x.c.cols, std::int64_t(wgmma_tiles[i].n)) * x.batch;
+          const std::int64_t most = 2 * on.multiprocessors / all;
+          std::int64_t last = 1;
+          for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 4, most / 2, most})
+            if (i > 0 && splits > last && splits <= k_tiles && splits <= most) consider({i, int(last = splits)});
         }
       }
   }

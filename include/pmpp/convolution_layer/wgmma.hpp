@@ -193,7 +193,7 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
     const std::int64_t k_tiles = l.k() / l.in.channels() * ceil_div(l.in.channels(), std::int64_t(64));
     const gemm_target<TC> c = product_target(l, columns);
     const auto clocks = [&](const wgmma_tile& tile) {
-      return wgmma_clocks(tile.n, c.rows, c.cols, k_tiles, columns ? l.out.images() : 1, on);
+      return wgmma_clocks(tile, c.rows, c.cols, k_tiles, columns ? l.out.images() : 1, on);
     };
     constexpr wgmma_tile wide = wgmma_tiles[1], narrow = wgmma_tiles[3];
     const double of_wide = clocks(wide), of_narrow = clocks(narrow);

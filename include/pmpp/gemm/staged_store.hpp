@@ -53,29 +53,22 @@ struct staged_store {
            (slice % slices_in_stage * consumers + group) * slice_bytes;
   }
 
-  /// Calls f(byte, x, y) for each box of `cols` columns of a slice, which TMA moves at once.
+  /// Calls f(byte, x, y) for each box of a slice, which TMA moves at once.
   template <bool Down, class F>
-  __device__ __forceinline__ static void each_box(const arguments& x, const coord& at, int slice, int cols, int group,
-                                                  F f) {
+  __device__ __forceinline__ static void each_box(const coord& at, int slice, int group, F f) {
     const int row = at.row + group * 64, col = at.col + slice * width;
-    if constexpr (Down) {
-      for (int i = 0; i < 64; i += width)
-        for (int j = 0; j < cols; j += x.box_cols) f((i + j) * row_bytes, row + i, col + j);
-    } else {
-      f(0, col, row);
-    }
+    for (int i = 0; i < (Down ? 64 : 1); i += width) f(i * row_bytes, Down ? row + i : col, Down ? col : row);
   }
 
   template <bool Down>
   __device__ static void fetch(shared& memory, const arguments& x, const coord& at, position& next) {
-    const int of_tile = ceil_div(x.cols, width);
-    for (int first = 0; first < of_tile; first += slices_in_stage, next.advance()) {
-      const int count = min(of_tile - first, slices_in_stage);
+    for (int first = 0; first < slices; first += slices_in_stage, next.advance()) {
+      const int count = min(slices - first, slices_in_stage);
       auto& full = memory.ring.acquire(next, count * consumers * slice_bytes);
       for (int i = 0; i < count * consumers; ++i) {
         const int slice = first + i / consumers, group = i % consumers;
         unsigned char* to = slice_in_stage(memory, next.stage, slice, group);
-        each_box<Down>(x, at, slice, width, group, [&](int byte, int column, int line) {
+        each_box<Down>(at, slice, group, [&](int byte, int column, int line) {
           simt::copy_tile(to + byte, x.to, full, column, line, at.batch_c);
         });
       }
@@ -94,7 +87,7 @@ struct staged_store {
     const std::int64_t first = at.row + group * 64;
     if (first >= at.end_row && !fetched) return;
     const int rows = static_cast<int>(min<std::int64_t>(at.end_row - first, 64)),
-              cols = static_cast<int>(min<std::int64_t>(x.c.cols - at.col, x.cols));  // that are inside C and the tile
+              cols = static_cast<int>(min<std::int64_t>(x.c.cols - at.col, n));  // that are inside C
     const auto row_of = [&](int h) {
       return Kernel::a_in_registers ? Kernel::row_from_registers(warp, lane / 4 + h * 8) : warp * 16 + lane / 4 + h * 8;
     };
@@ -108,37 +101,69 @@ struct staged_store {
     };
     TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool is_elected = block.thread() % 128 == 0;
-    // Leaves a slice to TMA, or writes it. met(): after the warpgroup has met.
-    const auto leave = [&](int s, const packed<TC, 2>(&y)[width / 8][2], auto met) __attribute__((always_inline)) {
-      const int of_slice = min(x.cols - s * width, width);
-      const bool by_tma = at.c_by_tma && (Down || of_slice == width);
-      unsigned char* slice = memory.slices[group][turn];
-      if constexpr (size == 2 && !Kernel::a_in_registers) {
-        // Four matrices of 8 x 8 at a time: two by two, the 16 rows of a warp and 16 columns. Lane 8 i + r says where row r
-        // (column r, going down) of matrix i goes.
-        const int i = lane / 8, word = warp * 2 + i % 2;
+    // An epilogue without state does no harm outside C, where TMA writes nothing.
+    constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
+    const bool everywhere = stateless || (rows == 64 && cols == n);
+    const auto result = x.result;
+    auto plain = x.result;
+    plain.beta = S{};  // which the compiler knows then: it need not ask at each element
 #pragma unroll
-        for (int u = 0; u < width / 8; u += 2) {
-          const int line = Down ? (u + i / 2) * 8 + lane % 8 : warp * 16 + i % 2 * 8 + lane % 8;
-          simt::store_matrices<Down>(slice + byte_of(line, (Down ? word : u + i / 2) * 8), y[u][0], y[u][1],
-                                     y[u + 1][0], y[u + 1][1]);
+    for (int s = 0; s < slices; ++s) {
+      packed<TC, 2> y[width / 8][2];
+      if (everywhere && !reads) {
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u) {
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
+                        at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
         }
       } else {
+        if (fetched) {
+          if (s % slices_in_stage == 0) memory.ring.wait(next);
+          const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
 #pragma unroll
-        for (int u = 0; u < width / 4; ++u) {
-          const auto& value = y[u / 2][u % 2];
-          if constexpr (Down) {
-            for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
-          } else {
-            *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
-          }
+          for (int u = 0; u < width / 4; ++u)
+            if constexpr (Down) {
+              for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
+            } else {
+              y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
+            }
+        } else if (reads) {
+          // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
+#pragma unroll
+          for (int u = 0; u < width / 2; ++u)
+            y[u / 4][u / 2 % 2].item[u % 2] =
+                c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
+                  min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
+        }
+#pragma unroll
+        for (int u = 0; u < width / 2; ++u) {
+          const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
+          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+          if (everywhere || (row < rows && col < cols))
+            value = result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
         }
       }
-      if (by_tma) simt::visible_to_copies();
+      unsigned char* slice = memory.slices[group][turn];
+#pragma unroll
+      for (int u = 0; u < width / 4; ++u) {
+        const auto& value = y[u / 2][u % 2];
+        if constexpr (Down) {
+          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
+        } else {
+          *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
+        }
+      }
+      if (at.c_by_tma) simt::visible_to_copies();
+      if (Kernel::is_grouped && is_elected && !at.c_by_tma)
+        simt::copies_have_read<0>();  // of the tile before, which TMA wrote: no slices of this one are counted
       if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
       simt::warpgroup_sync(group);  // this slice is written, the next may be
-      met();
-      if (!by_tma) {
+      if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
+        Kernel::release(block, memory, next.stage);
+        next.advance();
+      }
+      if (!at.c_by_tma) {
         constexpr int items = 16 / size, abreast = row_bytes / 16;  // elements of a word; words, and lanes, of a line
         const std::int64_t stride = Down ? x.c.row_stride : x.c.col_stride;
         const bool in_words = stride == 1 && reinterpret_cast<std::uintptr_t>(c) % size == 0;
@@ -174,70 +199,12 @@ struct staged_store {
           if (after < there) write_item(after);
         }
       } else if (is_elected) {
-        each_box<Down>(x, at, s, of_slice, group, [&](int byte, int column, int line) {
+        each_box<Down>(at, s, group, [&](int byte, int column, int line) {
           simt::copy_tile(x.to, slice + byte, column, line, at.batch_c);
         });
+        simt::copies_end();
       }
-      if (is_elected) simt::copies_end();  // of any slice, so that they are counted
       turn = turn + 1 == Kernel::staged_slices ? 0 : turn + 1;
-    };
-    // An epilogue without state does no harm outside C, where TMA writes nothing.
-    constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
-    auto plain = x.result;
-    plain.beta = S{};  // which the compiler knows then: it need not ask at each element
-    // Straight code where nothing of C is asked for; else a loop, whose code is short: instructions are new to a multiprocessor that
-    // begins a product, and it waits for those that it meets.
-    if (!reads && (stateless || (rows == 64 && cols == x.cols))) {
-#pragma unroll
-      for (int s = 0; s < slices; ++s) {
-        if (s * width >= x.cols) return;
-        packed<TC, 2> y[width / 8][2];
-#pragma unroll
-        for (int u = 0; u < width / 2; ++u) {
-          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
-                        at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
-        }
-        leave(s, y, [] {});
-      }
-      return;
-    }
-#pragma unroll 1
-    for (int s = 0; s * width < x.cols; ++s) {
-      packed<TC, 2> y[width / 8][2];
-      if (fetched) {
-        if (s % slices_in_stage == 0) memory.ring.wait(next);
-        const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
-#pragma unroll
-        for (int u = 0; u < width / 4; ++u)
-          if constexpr (Down) {
-            for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
-          } else {
-            y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
-          }
-      } else if (reads) {
-        // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
-#pragma unroll
-        for (int u = 0; u < width / 2; ++u)
-          y[u / 4][u / 2 % 2].item[u % 2] =
-              c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
-                min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
-      }
-      unrolled<slices>([&](int of) __attribute__((always_inline)) {
-        if (of != s) return;
-        unrolled<width / 2>([&](int u) __attribute__((always_inline)) {
-          const int row = row_of(u / 2 % 2), col = of * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
-          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          if (stateless || (row < rows && col < cols))
-            value =
-                x.result(__builtin_bit_cast(sum_type, sum[of * (width / 2) + u]), &value, first + row, at.col + col);
-        });
-      });
-      leave(s, y, [&] {
-        if (!fetched || ((s + 1) % slices_in_stage != 0 && (s + 1) * width < x.cols)) return;
-        Kernel::release(block, memory, next.stage);
-        next.advance();
-      });
     }
   }
 #endif

@@ -4,8 +4,7 @@
 // enough, and doubles.
 //
 //   1. A block owns 128 x n elements of C at a time, all of k or one of several splits of it, and goes from tile to tile:
-//      there are as many blocks as multiprocessors. Where B is along k, products of two-byte types may have fewer columns, in steps
-//      of 16: a C of 150 columns is one tile of 160. Which side of C they are on is a choice (gemm/wgmma.hpp).
+//      there are as many blocks as multiprocessors.
 //   2. Its first warpgroup is the producer: one thread of it asks TMA for tiles of A and B, 128 bytes deep in k,
 //      as soon as a stage of shared memory is free. Two more, the consumers, multiply 64 rows each. Stages change hands by
 //      barriers: `full` when the bytes are there, `empty` when both consumers have read them.
@@ -82,9 +81,6 @@ struct gemm_wgmma_kernel {
   static constexpr bool is_scaled = requires { Windows::multiplies; };  ///< consumers multiply otherwise
   /// Rows of A and C lie in groups, each with a B of its own (gemm_grouped/wgmma.hpp).
   static constexpr bool is_grouped = requires { Windows::groups_rows; };
-  /// Tiles may have 16, 32 or 48 columns fewer than n, and columns of C be contiguous: either side of C can be the one in steps of 16.
-  static constexpr bool is_flexible = sizeof(T) == 2 && !AlongNB && std::is_same_v<Windows, no_windows>;
-  static constexpr int steps = is_flexible ? 4 : 1, step = 16;
   /// A warp of the producer's that copies scales of rows and columns needs some; a consumer of fewer columns has them.
   static constexpr int producer_registers = is_scaled && n < 256 ? 72 : 40;
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1 && !is_scaled, int, float>>;
@@ -94,7 +90,6 @@ struct gemm_wgmma_kernel {
   /// Elements are parts of floats: stages hold all parts of a k-tile, whose products are added up in order (gemm/parts.hpp).
   static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
   static constexpr int parts = in_parts ? parts_of_float : 1;
-  static constexpr bool goes_down = a_in_registers || is_flexible;        ///< columns of C may be what is contiguous
   static constexpr bool pairs_across = is_double && AlongMA && !AlongNB;  ///< lanes can make pairs of a row of C
   static_assert(!is_double || n == 128);
   static_assert(!in_parts || (n == 128 && !AlongMA && !AlongNB && depth == part_k_tile));
@@ -124,11 +119,9 @@ struct gemm_wgmma_kernel {
     unsigned* arrivals;             ///< of blocks at each tile: zero
     bool batch_a, batch_b;          ///< whether each product has a matrix of its own
     gemm_result<S, Epilogue> result;
-    bool down;                    ///< neighbours in memory are those below each other in C
-    bool c_by_tma;                ///< TMA can read and write C
-    int a_rows, b_rows;           ///< of a stage, that are copied
-    int cols = n;                 ///< of a tile
-    int box_cols = store::width;  ///< that TMA writes at a time, where it goes down
+    bool down;           ///< neighbours in memory are those below each other in C
+    bool c_by_tma;       ///< TMA can read and write C
+    int a_rows, b_rows;  ///< of a stage, that are copied
     Windows windows;
   };
 
@@ -181,7 +174,7 @@ struct gemm_wgmma_kernel {
       const raster<wgmma_group> at(own, tiles_m, x.tiles_n);
       batch = batch_c = static_cast<int>(at.matrix);
       row = static_cast<int>(at.row * m);
-      col = static_cast<int>(at.col * x.cols);
+      col = static_cast<int>(at.col * n);
     }
     /// Moves it to the rows of a group. TMA would write those of the next one too.
     __device__ void move_to(int group, int begin, int end) {
@@ -243,8 +236,8 @@ struct gemm_wgmma_kernel {
       }
       if constexpr (is_double) return;
       if (store::fetches(x, at)) {
-        if (goes_down && x.down)
-          store::template fetch<goes_down>(memory, x, at, next);
+        if (a_in_registers && x.down)
+          store::template fetch<a_in_registers>(memory, x, at, next);
         else
           store::template fetch<false>(memory, x, at, next);
       }
@@ -274,11 +267,11 @@ struct gemm_wgmma_kernel {
           else if constexpr (in_parts)
             multiply_parts(block, memory, at.k_tiles, next, sum);
           else
-            multiply_any(block, memory, x.cols, at.k_tiles, next, sum);
+            multiply(block, memory, at.k_tiles, next, sum);
           if (can_share && !at.is_whole && !add_up(block, memory, x, at, sum)) return;
           if constexpr (in_parts) repair(block, x, at, sum);
-          if (goes_down && x.down)
-            store::template write<goes_down>(block, memory, x, at, next, turn, sum);
+          if (a_in_registers && x.down)
+            store::template write<a_in_registers>(block, memory, x, at, next, turn, sum);
           else
             store::template write<false>(block, memory, x, at, next, turn, sum);
         });
@@ -296,20 +289,10 @@ struct gemm_wgmma_kernel {
              thread;
     };
     const bool has_rows = at.row + block.warp() % 4 * 16 + (block.warp() / 4 - 1) * 64 < x.c.rows || a_in_registers;
-    // Eight registers at a time, but for those that are of columns which the tile does not have.
-    const auto each_eight = [&](auto f) __attribute__((always_inline)) {
-#pragma unroll
-      for (int i = 0; i < items; i += 8) {
-        if (i > (n - steps * step) / 2 && i >= x.cols / 2) break;
-        f(i);
-      }
-    };
     if (has_rows) {
       std::uint32_t* const to = part(at.part);
-      each_eight([&](int i) __attribute__((always_inline)) {
 #pragma unroll
-        for (int e = 0; e < 8; ++e) __stcg(to + (i + e) * all, sum[i + e]);
-      });
+      for (int i = 0; i < items; ++i) __stcg(to + i * all, sum[i]);
     }
     simt::fence();
     simt::warpgroups_sync(consumers + 1, all);
@@ -323,16 +306,18 @@ struct gemm_wgmma_kernel {
     if (has_rows)
       for (int of = 0; of < x.splits; ++of) {
         const std::uint32_t* const from = part(of);
-        each_eight([&](int i) __attribute__((always_inline)) {
-          std::uint32_t next[8];
+        constexpr int at_once = n > 128 ? 8 : 32;
 #pragma unroll
-          for (int e = 0; e < 8; ++e) next[e] = __ldcg(from + (i + e) * all);
+        for (int i = 0; i < items; i += at_once) {
+          std::uint32_t next[at_once];
 #pragma unroll
-          for (int e = 0; e < 8; ++e)
+          for (int e = 0; e < at_once; ++e) next[e] = __ldcg(from + (i + e) * all);
+#pragma unroll
+          for (int e = 0; e < at_once; ++e)
             sum[i + e] = of == 0 ? next[e]
                                  : __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(sum_type, sum[i + e]) +
                                                                          __builtin_bit_cast(sum_type, next[e]));
-        });
+        }
       }
     return true;
   }
@@ -347,26 +332,10 @@ struct gemm_wgmma_kernel {
   static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32,
                        step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
 
-  /// A loop of its own for each number of columns, which is part of the instruction.
   template <class Block>
-  __device__ __forceinline__ static void multiply_any(Block& block, shared& memory, int cols, int k_tiles,
-                                                      position& next, std::uint32_t (&sum)[n / 2]) {
-    if constexpr (is_flexible) {
-      if (cols < n) {
-        if (cols == n - step) return multiply<n - step>(block, memory, k_tiles, next, sum);
-        if (cols == n - 2 * step) return multiply<n - 2 * step>(block, memory, k_tiles, next, sum);
-        return multiply<n - 3 * step>(block, memory, k_tiles, next, sum);
-      }
-    }
-    multiply<n>(block, memory, k_tiles, next, sum);
-  }
-
-  template <int Columns, class Block>
   __device__ __forceinline__ static void multiply(Block& block, shared& memory, int k_tiles, position& next,
                                                   std::uint32_t (&sum)[n / 2]) {
     const int group = block.warp() / 4 - 1;
-    // Zeros of its own: with what other loops have left in `sum` the compiler would move registers while products go on.
-    std::uint32_t own[Columns / 2] = {};
     int last = 0;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile, next.advance()) {
       memory.ring.wait(next);
@@ -376,16 +345,14 @@ struct gemm_wgmma_kernel {
       simt::products_begin();
 #pragma unroll
       for (int q = 0; q < row_bytes / 32; ++q)
-        simt::multiply_rows<T, AlongMA, AlongNB, Columns>(own, a + q * step_a / 16, b + q * step_b / 16, true);
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, k_tile + q > 0);
       simt::products_end();
       simt::products_wait<1>();
       if (k_tile > 0) release(block, memory, last);
       last = next.stage;
     }
     simt::products_wait<0>();
-    simt::fence_accumulators(own);
-#pragma unroll
-    for (int i = 0; i < Columns / 2; ++i) sum[i] = own[i];
+    simt::fence_accumulators(sum);
     release(block, memory, last);
   }
 

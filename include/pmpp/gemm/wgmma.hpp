@@ -37,8 +37,6 @@ struct wgmma_plan {
   int tile = 0, splits = 1;
   double clocks = 0;
   std::int64_t left_out = 0;
-  int cols = 0;            ///< of a tile; 0: all that it has room for
-  bool exchanged = false;  ///< tiles of C' = B' A'
 };
 
 /// Starts a product with a given tile; false, and nothing has happened, if TMA cannot read A or B.
@@ -53,9 +51,8 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   const auto rows_of = [](bool along_k, std::int64_t rows, int most) {
     return static_cast<int>(min(round_up(rows, std::int64_t(along_k ? 8 : kernel::depth)), std::int64_t(most)));
   };
-  if (kernel::is_flexible && plan.cols > 0) y.cols = plan.cols;
   y.a_rows = rows_of(!AlongMA, x.c.rows, kernel::m);
-  y.b_rows = rows_of(!AlongNB, x.c.cols, y.cols);
+  y.b_rows = rows_of(!AlongNB, x.c.cols, kernel::n);
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& from, bool along_k, int rows) {
     if constexpr (kernel::in_parts)
       return simt::describe_tiles(map, from.data, x.k, from.extent, from.stride,
@@ -70,7 +67,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.c = x.c;
   y.k_tiles = static_cast<int>(ceil_div(x.k, std::int64_t(kernel::depth)));
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
-  y.tiles_n = ceil_div(x.c.cols, std::int64_t(y.cols));
+  y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
   y.splits = kernel::can_share && y.k_tiles < 1 << 22 ? min(plan.splits, y.k_tiles) : 1;
   const std::int64_t tiles = y.tiles_m * y.tiles_n * x.batch - plan.left_out, units = tiles * y.splits;
   if (units >= std::int64_t(1) << 31) return false;
@@ -86,8 +83,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.result = x.result;
   y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
   constexpr int width = kernel::store::width;
-  const bool down = kernel::goes_down && y.down;
-  if (y.cols % width != 0) y.box_cols = kernel::step;
+  const bool down = kernel::a_in_registers && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
     y.c_by_tma = AlongMA && (y.down || (kernel::pairs_across && x.c.col_stride == 1)) &&
@@ -97,7 +93,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
     y.c_by_tma = (down ? x.c.row_stride : x.c.col_stride) == 1 &&
                  line * sizeof(TC) % 16 == 0 &&  // it writes whole words
                  simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch,
-                                      x.c.batch_stride, down ? y.box_cols : 64);
+                                      x.c.batch_stride, down ? width : 64);
   launch(where, min<std::int64_t>(units, machine_of(where).multiprocessors), kernel{}, y);
   return true;
 }
@@ -109,35 +105,29 @@ inline constexpr wgmma_tile wgmma_tiles[] = {{.n = 256, .stages = 4, .slices = 2
                                              {.n = 64, .stages = 8, .slices = 2}};
 
 /// What makes a product take longer than its tiles say: how often TMA asks for each row of 128 bytes of A and B; how long writing
-/// C takes, as a multiple, and how many of its columns TMA writes at a time (0: any): the lanes write the rest of a tile.
+/// C takes, as a multiple.
 struct wgmma_burden {
   double a = 1, b = 1, c = 1;
-  int width = 0;
 };
-inline constexpr double written_by_lanes = 3.3;  // times as long as by TMA
 
 // The constants below are clocks of an H200, fitted to 3200 times of random shapes of bfloat16 (benchmark/gemm_sweep), of which half
 // are within a tenth of what they say.
 
-/// How many clocks a tile of `cols` columns over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
-inline double wgmma_tile_clocks(int cols, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
+/// How many clocks a tile of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
+inline double wgmma_tile_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                                 const wgmma_burden& of) {
   // Of a k-tile's products, of each row of 128 bytes that is asked for, of a tile besides, of its columns.
-  const double products = cols > 192   ? 680 + (cols - 192) * 4.86
-                          : cols > 128 ? 455 + (cols - 128) * 3.52
-                                       : 328 + (cols - 64) * 1.98;
+  const double products = tile.n == 256 ? 991 : tile.n == 192 ? 680 : tile.n == 128 ? 455 : 328;
   constexpr double request = 2.66, of_tile = 924, of_col = 12.6;
-  const double rows = double(min<std::int64_t>(m, 128)) * of.a + double(min<std::int64_t>(n, cols)) * of.b;
-  const int by_lanes = of.width > 0 ? cols % of.width : 0;
-  return double(k_tiles) * max(products, rows * request) + of_tile +
-         of_col * (of.c * (cols - by_lanes) + written_by_lanes * by_lanes);
+  const double rows = double(min<std::int64_t>(m, 128)) * of.a + double(min<std::int64_t>(n, tile.n)) * of.b;
+  return double(k_tiles) * max(products, rows * request) + of_tile + of_col * of.c * tile.n;
 }
 
 /// The same of the whole product, `batch` times, where each tile is worked out by one block.
-inline double wgmma_clocks(int cols, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
-                           const machine& on, const wgmma_burden& of = {}) {
-  const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(cols)) * batch;
-  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * wgmma_tile_clocks(cols, m, n, k_tiles, of);
+inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
+                           std::int64_t batch, const machine& on, const wgmma_burden& of = {}) {
+  const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
+  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * wgmma_tile_clocks(tile, m, n, k_tiles, of);
 }
 
 /// What reading A and B takes, of this many rows.
@@ -146,16 +136,15 @@ inline double memory_clocks(std::int64_t rows, std::int64_t k_tiles, std::int64_
 }
 
 /// What is added where `splits` blocks share each tile: they write their sums, and the last one reads those of all.
-inline double clocks_of_sharing(int cols, std::int64_t m, std::int64_t splits) {
+inline double clocks_of_sharing(const wgmma_tile& tile, std::int64_t m, std::int64_t splits) {
   constexpr double meeting = 991, part = 1317, bytes_a_clock = 75;  // of a multiprocessor, from and to the second cache
-  const double words = double(min<std::int64_t>(m, 128)) * cols * 4 / bytes_a_clock;
+  const double words = double(min<std::int64_t>(m, 128)) * tile.n * 4 / bytes_a_clock;
   return meeting + words + double(splits) * (part + words);
 }
 
-/// The best plan for sums of m x n elements over `k_tiles` k-tiles of k, `batch` times. steps: to how many of columns a tile may
-/// be cut.
+/// The best plan for sums of m x n elements over `k_tiles` k-tiles of k, `batch` times.
 inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
-                             const machine& on, const wgmma_burden& of = {}, int first_tile = 0, int steps = 1) {
+                             const machine& on, const wgmma_burden& of = {}, int first_tile = 0) {
   constexpr double start = 7400;
   const double from_memory = memory_clocks(m + n, k_tiles, batch, on);
   const std::int64_t processors = on.multiprocessors;
@@ -164,22 +153,20 @@ inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int
     plan.clocks = start + max(clocks, from_memory) + 0.26 * min(clocks, from_memory) + besides;
     if (best.clocks == 0 || plan.clocks < best.clocks) best = plan;
   };
-  for (int i = first_tile; i < first_tile + tiles; ++i)
-    for (int step = 0; step < steps; ++step) {
-      const int cols = wgmma_tiles[i].n - 16 * step;
-      const std::int64_t tiles_n = ceil_div(n, std::int64_t(cols));
-      if (steps > 1 && cols > 16 && tiles_n == ceil_div(n, std::int64_t(cols - 16))) continue;  // which are as many
-      consider({.tile = i, .cols = cols}, wgmma_clocks(cols, m, n, k_tiles, batch, on, of));
-      if (wgmma_tiles[i].n == 256) continue;  // whose parts were never best
-      const std::int64_t all = ceil_div(m, std::int64_t(128)) * tiles_n * batch, most = processors / all;
-      std::int64_t last = 1;
-      for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 2, most})
-        if (splits > last && splits <= most && splits <= k_tiles) {
-          last = splits;
-          consider({.tile = i, .splits = static_cast<int>(splits), .cols = cols},
-                   wgmma_tile_clocks(cols, m, n, ceil_div(k_tiles, splits), of), clocks_of_sharing(cols, m, splits));
-        }
-    }
+  for (int i = first_tile; i < first_tile + tiles; ++i) {
+    const wgmma_tile& tile = wgmma_tiles[i];
+    consider({.tile = i}, wgmma_clocks(tile, m, n, k_tiles, batch, on, of));
+    if (tile.n == 256) continue;  // whose parts were never best
+    const std::int64_t all = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch,
+                       most = processors / all;
+    std::int64_t last = 1;
+    for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 2, most})
+      if (splits > last && splits <= most && splits <= k_tiles) {
+        last = splits;
+        consider({.tile = i, .splits = static_cast<int>(splits)},
+                 wgmma_tile_clocks(tile, m, n, ceil_div(k_tiles, splits), of), clocks_of_sharing(tile, m, splits));
+      }
+  }
   return best;
 }
 
@@ -187,13 +174,13 @@ inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int
 template <bool OneTile = false, class T, class TC, class S, class Epilogue>
 bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
                      bool b_along_k, const wgmma_plan& plan) {
-  if (sizeof(T) == 2 && a_along_k && !b_along_k)  // there are no kernels for these
-    return gemm_as_planned<OneTile>(where, x.exchanged(), false, true, plan);
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
     if constexpr (sizeof(T) > 1)
       if (!a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x, plan);
     if constexpr (sizeof(T) == 2 || sizeof(T) == 8)
       if (!a_along_k && !b_along_k) return gemm_by_wgmma_tile<Tile, true, true>(where, x, plan);
+    if constexpr (sizeof(T) == 2)
+      if (!b_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x, plan);
     return gemm_by_wgmma_tile<Tile, false, false>(where, x, plan);
   };
   if (plan.tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
@@ -249,7 +236,7 @@ bool gemm_of_doubles(const device_policy& where, const gemm_problem<double, doub
 template <class P, class T, class TC, class S, class Epilogue>
 bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double clocks_of_others = 2 * never) {
   constexpr bool is_float = std::is_same_v<T, float>;
-  constexpr bool is_double = std::is_same_v<T, double>, is_two_bytes = sizeof(T) == 2;
+  constexpr bool is_double = std::is_same_v<T, double>;
   if constexpr (gpu_execution<P> && (is_float || mma_type_of<T> != simt::mma_type::none) && sizeof(TC) >= 2 &&
                 sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
@@ -308,7 +295,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       // What TMA cannot write, lanes do, by words; what it cannot read, by elements.
       const bool c_by_tma = x.c.is_written_by(16 / sizeof(TC)) && x.c.cols * sizeof(TC) % 16 == 0,
                  reads_c = x.result.reads();
-      const double of_c = c_by_tma ? (reads_c ? 1.9 : 1) : written_by_lanes * (reads_c ? 2 : 1);
+      const double of_c = c_by_tma ? (reads_c ? 1.9 : 1) : reads_c ? 6.7 : 3.3;
       struct choice {
         wgmma_plan plan{1};
         double clocks = 0;
@@ -319,31 +306,13 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
         for (const bool copy_a : {false, true})
           for (const bool copy_b : {false, true}) {
             if (copy_a > a_straddles || copy_b > b_straddles) continue;
-            const double asked_again = 1.31, of_a = a_straddles && !copy_a ? asked_again : 1,
-                         of_b = b_straddles && !copy_b ? asked_again : 1;
-            const double copies = (copy_a || !a_ready ? copy_clocks(x.a, a_along_k) : 0) +
+            const double asked_again = 1.31;
+            const wgmma_plan next =
+                plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, k_tiles, x.batch, on,
+                           {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1, of_c});
+            const double clocks = next.clocks + (copy_a || !a_ready ? copy_clocks(x.a, a_along_k) : 0) +
                                   (copy_b || !b_ready ? copy_clocks(x.b, b_along_k) : 0);
-            const auto consider = [&](wgmma_plan next) {
-              const double clocks = next.clocks + copies;
-              if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
-            };
-            if constexpr (is_two_bytes) {
-              // Tiles of few columns lie along either side of C; where columns of C are contiguous, TMA writes any number of them.
-              for (const bool exchanged : {false, true}) {
-                const bool along_k = exchanged ? a_along_k : b_along_k,
-                           down = (exchanged ? x.c.col_stride : x.c.row_stride) == 1 &&
-                                  (exchanged ? x.c.row_stride : x.c.col_stride) != 1;
-                if (!along_k && (down || a_along_k != b_along_k)) continue;
-                wgmma_plan next = plan_wgmma(
-                    4, exchanged ? x.c.cols : x.c.rows, exchanged ? x.c.rows : x.c.cols, k_tiles, x.batch, on,
-                    {exchanged ? of_b : of_a, exchanged ? of_a : of_b, of_c, down ? 0 : 128 / int(sizeof(TC))}, 0,
-                    along_k ? 4 : 1);
-                next.exchanged = exchanged;
-                consider(next);
-              }
-            } else {
-              consider(plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, k_tiles, x.batch, on, {of_a, of_b, of_c}));
-            }
+            if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
           }
         return least;
       });
@@ -351,11 +320,6 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       plan = best.plan;
       a_ready = a_ready && !best.copies_a;
       b_ready = b_ready && !best.copies_b;
-      if (plan.exchanged) {
-        x = x.exchanged();
-        std::swap(a_along_k, b_along_k);
-        std::swap(a_ready, b_ready);
-      }
     }
     return multiply_copies(where, x, {!a_ready, a_along_k}, {!b_ready, b_along_k}, [&](const auto& y) {
       if constexpr (is_double)

@@ -152,7 +152,7 @@ struct scaled_products {
                                            const typename Kernel::arguments& x, const typename Kernel::coord& at,
                                            typename Kernel::position& next, std::uint32_t (&sum)[Kernel::n / 2]) const {
     if constexpr (Fast)
-      Kernel::multiply_any(block, memory, Kernel::n, at.k_tiles, next, sum);
+      Kernel::multiply(block, memory, at.k_tiles, next, sum);
     else if (has_cols<Kernel> && each_col())
       add_up<Kernel, has_cols<Kernel>>(block, memory, at, next, sum);
     else
