@@ -647,7 +647,7 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
     if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1, items);
     plan p(in.count.bound, lead, vectors);
-    bool is_short = false;
+    [[maybe_unused]] bool is_short = false;  // of heads that are compared it is not asked
     if constexpr (!Heads::compared) {
       is_short = p.tiles <= most_blocks && heads.count.bound <= 1 << 14;  // warps find more by themselves sooner
       if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out> && sizeof(A) <= 16)
