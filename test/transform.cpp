@@ -187,9 +187,13 @@ TEST_ALL_PLACES("fill and iota") {
     pmpp::fill(policy, bytes, 7);
     const auto got = where::get(ints);
     const auto filled = where::get(bytes);
-    int wrong = (got.front() != -1) + (got.back() != -1);
+    auto steps = where::put(std::vector<double>(static_cast<std::size_t>(n) + 2, -1));
+    CHECK(pmpp::iota(policy, steps.begin() + 1, steps.begin() + 1 + n, 0.5, -0.25) - steps.begin() == n + 1);
+    const auto stepped = where::get(steps);
+    int wrong = (got.front() != -1) + (got.back() != -1) + (stepped.front() != -1) + (stepped.back() != -1);
     for (std::int64_t i = 0; i < n; ++i)
-      wrong += (got[static_cast<std::size_t>(i + 1)] != 5 + i) + (filled[static_cast<std::size_t>(i)] != 7);
+      wrong += (got[static_cast<std::size_t>(i + 1)] != 5 + i) + (filled[static_cast<std::size_t>(i)] != 7) +
+               (stepped[static_cast<std::size_t>(i + 1)] != 0.5 - 0.25 * static_cast<double>(i));
     CAPTURE(n);
     CHECK(wrong == 0);
   }

@@ -258,6 +258,12 @@ auto transform_input(const char* function, const P& where, const input<In>& in, 
   return first + in.count.bound;
 }
 
+template <class T>
+struct steps {
+  T start, step;
+  PMPP_HOST_DEVICE T operator()(std::int64_t i) const { return static_cast<T>(start + static_cast<T>(i) * step); }
+};
+
 }  // namespace detail
 
 /// Calls f(r[i]) for every element, in no particular order; f may change the element.
@@ -353,7 +359,7 @@ auto fill(const P& where, R&& r, const std::type_identity_t<value_of<decltype(st
   return fill<Tuning>(where, std::begin(r), std::end(r), value);
 }
 
-/// Sets element i to start + i.
+/// Sets element i to start + i, or to start + i * step.
 ///
 /// \param first,last  two iterators, or a range in their place; visible to `where`.
 /// \return the iterator past the last element.
@@ -370,6 +376,23 @@ It iota(const P& where, It first, End last, std::type_identity_t<value_of<It>> s
 template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R>
 auto iota(const P& where, R&& r, std::type_identity_t<value_of<decltype(std::begin(r))>> start) {
   return iota<Tuning>(where, std::begin(r), std::end(r), start);
+}
+
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End>
+It iota(const P& where, It first, End last, std::type_identity_t<value_of<It>> start,
+        std::type_identity_t<value_of<It>> step) {
+  detail::require_writable<It>();
+  using T = value_of<It>;
+  using places = counting_iterator<std::int64_t>;
+  const auto in = detail::input_of<true>("iota", first, last);
+  detail::copy_elements<Tuning>(
+      where, detail::mapped<T>(detail::input<places>{places(0), in.count}, detail::steps<T>{start, step}), in.first);
+  return first + in.count.bound;
+}
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R>
+auto iota(const P& where, R&& r, std::type_identity_t<value_of<decltype(std::begin(r))>> start,
+          std::type_identity_t<value_of<decltype(std::begin(r))>> step) {
+  return iota<Tuning>(where, std::begin(r), std::end(r), start, step);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND
