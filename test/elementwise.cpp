@@ -143,6 +143,11 @@ TEST_ALL_PLACES("differences, of every alignment") {
       auto out = where::put(std::vector<int>(std::size_t(n + 1), 77));
       CHECK(pmpp::adjacent_difference(policy, x.begin() + lead, x.end(), out.begin()) - out.begin() == n - lead);
       CHECK(where::get(out) == wanted);
+      auto own = where::put(v);
+      CHECK(pmpp::adjacent_difference(policy, own.begin() + lead, own.end(), own.begin() + lead) == own.end());
+      std::vector<int> in_place = v;
+      std::copy_n(wanted.begin(), n - lead, in_place.begin() + lead);
+      CHECK(where::get(own) == in_place);
     }
   const auto wide = where::input(std::vector<double>{1, 4, 9, 16});
   auto out = where::put(std::vector<float>(4));
@@ -240,8 +245,8 @@ TEST_ALL_PLACES("elementwise: bad input throws and touches nothing") {
   CHECK_THROWS_WITH_AS(pmpp::adjacent_difference(policy, x, two),
                        doctest::Contains("adjacent_difference: out has room for 2 elements, needs 3"),
                        std::length_error);
-  CHECK_THROWS_WITH_AS(pmpp::adjacent_difference(policy, x, x), doctest::Contains("out overlaps an input"),
-                       std::invalid_argument);
+  CHECK_THROWS_WITH_AS(pmpp::adjacent_difference(policy, x.begin(), x.end() - 1, x.begin() + 1),
+                       doctest::Contains("out overlaps an input"), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::transform_if(policy, x, two, tripled{}, is_odd{}), std::length_error);
   CHECK_THROWS_AS(pmpp::replace_copy(policy, x, two, 1, 2), std::length_error);
   CHECK_THROWS_AS(pmpp::replace(policy, x.end(), x.begin(), 1, 2), std::invalid_argument);

@@ -30,6 +30,7 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/room.hpp>
 #include <pmpp/simt/early.hpp>
 #include <pmpp/transform.hpp>
 
@@ -346,24 +347,39 @@ auto transform_if(const P& where, R&& r, S&& stencil, O&& out, F f, Pred pred) {
 /// Writes op(r[i], r[i - 1]) to out[i], and r[0] to out[0].
 ///
 /// \param r    a range, or two iterators, or an iterator and a device_count; visible to `where`.
-/// \param out  an iterator, or a range with room for as many elements; visible to `where`. It must not overlap r, nor be in place.
+/// \param out  an iterator, or a range with room for as many elements; visible to `where`. It may be r itself, not overlap it otherwise.
 /// \param op   callable on `where`'s machine.
 /// \return the iterator past the last element written. Asynchronous on a GPU; no allocation; may be captured. Cost: n elements
-/// read, n written; one launch. \throws as transform; std::invalid_argument for overlap. Example: test/elementwise.cpp,
-/// differences.
+/// read, n written; one launch. In place: scratch for n elements, from the workspace or one allocation in stream order, read and written
+/// once more; two launches. \throws as transform; std::invalid_argument for overlap. Example: test/elementwise.cpp, differences.
 template <execution_policy P, range_for<P> R, output_for<P> O, class Op = minus>
 auto adjacent_difference(const P& where, R&& r, O&& out, Op op = {}) {
   const char* const function = "adjacent_difference";
   const auto in = detail::input_of(function, r);
-  detail::check_output(function, "out", out, in.count.bound, in);
   const auto target = detail::unwrap(detail::begin_of(out));
   using T = value_of<std::remove_const_t<decltype(target)>>;
-  using iterator = detail::neighbours_iterator<std::remove_const_t<decltype(in.first)>>;
-  if constexpr (detail::require_marked<gpu_execution<P>, Op>() &&
-                detail::require_function<T, Op, element_value<R>, element_value<R>>())
-    detail::copy_elements<tuned<transform_tuning>>(
-        where, detail::mapped<T>(detail::input<iterator>{iterator(in.first), in.count}, detail::from_before<Op>{op}),
-        target);
+  using X = element_value<R>;
+  if constexpr (detail::require_marked<gpu_execution<P>, Op>() && detail::require_function<T, Op, X, X>()) {
+    const auto subtract = [&](auto first) {
+      using iterator = detail::neighbours_iterator<decltype(first)>;
+      detail::copy_elements<tuned<transform_tuning>>(
+          where, detail::mapped<T>(detail::input<iterator>{iterator(first), in.count}, detail::from_before<Op>{op}),
+          target);
+    };
+    if constexpr (std::is_pointer_v<std::remove_const_t<decltype(in.first)>> &&
+                  std::is_same_v<T*, std::remove_const_t<decltype(target)>> && std::is_same_v<T, X>)
+      if (in.first == target &&
+          in.count.bound > 0) {  // others would find differences in front of theirs: a copy is read
+        detail::check_output(function, "out", out, in.count.bound);
+        detail::with_room<T>(function, where, in.count.bound, [&](T* room) {
+          detail::copy_elements<tuned<transform_tuning>>(where, in, room);
+          subtract(static_cast<const T*>(room));
+        });
+        return detail::begin_of(out) + in.count.bound;
+      }
+    detail::check_output(function, "out", out, in.count.bound, in);
+    subtract(in.first);
+  }
   return detail::begin_of(out) + in.count.bound;
 }
 
