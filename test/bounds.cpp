@@ -164,6 +164,39 @@ TEST_CASE("bounds: a graph, replayed on other data; past 2^31") {
   }
 }
 
+TEST_ALL_PLACES("bounds: one value") {
+  const typename where::policy policy{};
+  constexpr auto tuning = test::tuned<where>(tiny);
+  for (const std::int64_t n : test::sizes(tile, 3000)) {
+    const auto sequence = in_order(some_values(n, 500));
+    const auto x = where::input(sequence);
+    for (const int value : {-1, 0, 7, 250, 499, 1000}) {
+      CAPTURE(n);
+      CAPTURE(value);
+      const auto wanted = std::equal_range(sequence.begin(), sequence.end(), value);
+      const auto lower = wanted.first - sequence.begin(), upper = wanted.second - sequence.begin();
+      CHECK(pmpp::lower_bound<tuning>(policy, x, value) - x.begin() == lower);
+      CHECK(pmpp::upper_bound<tuning>(policy, x.begin(), x.end(), value) - x.begin() == upper);
+      const auto both = pmpp::equal_range<tuning>(policy, x, value);
+      CHECK(both.first - x.begin() == lower);
+      CHECK(both.second - x.begin() == upper);
+      CHECK(pmpp::binary_search<tuning>(policy, x.begin(), x.end(), value) == (lower < upper));
+      auto places = where::put(std::vector<std::int64_t>(3, -1));
+      auto pairs = where::put(std::vector<pmpp::pair<std::int64_t, std::int64_t>>(1));
+      pmpp::lower_bound_into<tuning>(policy, x, places, value);
+      pmpp::upper_bound_into<tuning>(policy, x, places.begin() + 1, value);
+      pmpp::binary_search_into<tuning>(policy, x.begin(), x.end(), places.begin() + 2, value);
+      pmpp::equal_range_into<tuning>(policy, x, pairs, value);
+      CHECK(where::get(places) == std::vector<std::int64_t>{lower, upper, lower < upper});
+      CHECK(where::get(pairs)[0].first == lower);
+      CHECK(where::get(pairs)[0].second == upper);
+    }
+  }
+  const auto falls = where::input(std::vector<double>{9, 5, 5, 1});
+  CHECK(pmpp::lower_bound(policy, falls, 5, pmpp::greater{}) - falls.begin() == 1);
+  CHECK(pmpp::upper_bound(policy, falls, 5.0f, pmpp::greater{}) - falls.begin() == 3);
+}
+
 TEST_ALL_PLACES("bounds: bad input throws and touches nothing") {
   const typename where::policy policy{};
   auto x = where::put(std::vector<int>{1, 2, 3});
@@ -174,6 +207,7 @@ TEST_ALL_PLACES("bounds: bad input throws and touches nothing") {
                        std::invalid_argument);
   CHECK_THROWS_AS(pmpp::upper_bound(policy, x.end(), x.begin(), out.begin(), out.end(), out), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::equal_range(policy, x, out, out, out), std::invalid_argument);
+  CHECK_THROWS_AS(static_cast<void>(pmpp::lower_bound(policy, x.end(), x.begin(), 1)), std::invalid_argument);
   pmpp::synchronize(policy);
   CHECK(where::get(out) == std::vector<int>{5, 5});
   CHECK(where::get(x) == std::vector<int>{1, 2, 3});

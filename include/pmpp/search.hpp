@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where many values belong in a sorted sequence: lower_bound, upper_bound, equal_range, binary_search.
+// Where many values belong in a sorted sequence, or one: lower_bound, upper_bound, equal_range, binary_search.
 //
 //   1. The sequence is cut into pieces of equal length. Each block copies the last element of each piece to shared memory: up to 16 KB
 //      of them, and not many more than it has values. All blocks run at once and take what values there are in turns.
@@ -32,6 +32,7 @@
 #include <pmpp/host/parallel_for.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
+#include <pmpp/memory/reply.hpp>
 #include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -302,6 +303,84 @@ auto search_bound(const char* function, const P& where, R& r, V& values, O& out,
   return detail::begin_of(out) + m;
 }
 
+/// The result for one value, and the word that it is there.
+template <class T>
+struct tell_host {
+  T* result;
+  completion done;
+  PMPP_HOST_DEVICE void operator()(std::int64_t, const T& x) const {
+    *result = x;
+    done.signal();
+  }
+};
+/// Calls search(sequence, before, comparator, what `tell` makes of a place, values), the values being one.
+template <template <class> class Before, class P, class R, class V, class Comp, class Proj, class Tell, class F>
+void with_one_value(const char* function, R& r, const V& value, const Comp& comp, const Proj& proj, const Tell& tell,
+                    const F& search) {
+  static_assert(std::is_trivially_copyable_v<V>, "pmpp: values must be trivially copyable");
+  const auto projected = detail::projected_input(detail::input_of(function, r), proj);
+  using T = value_of<std::remove_const_t<decltype(projected.first)>>;
+  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_order<Comp, T>()) {
+    const auto in = detail::with_stored(projected);
+    const auto by = on_values<T, V>(comp);
+    search(in, Before<std::remove_const_t<decltype(by)>>{by}, by, tell(in, by),
+           input<constant_iterator<V>>{constant_iterator<V>(value), {1}});
+  }
+}
+template <search_tuning Tuning, class Result, template <class> class Before, class P, class R, class V, class Comp,
+          class Proj, class Tell>
+Result place_of_one(const char* function, const P& where, R& r, const V& value, const Comp& comp, const Proj& proj,
+                    const Tell& tell) {
+  Result result{};
+  detail::with_one_value<Before, P>(
+      function, r, value, comp, proj, tell,
+      [&](const auto& in, const auto& before, const auto& by, const auto& told, const auto& values) {
+        if constexpr (kernel_execution<P>) {
+          reply<Result, P> answer(function, where);
+          const tell_host<Result> send{answer.target(), answer.done()};
+          detail::search_values<Tuning>(function, answer.policy(), in, values, tabulate_output<Result>(send), before,
+                                        by, told);
+          result = answer.wait();
+        } else {
+          detail::search_values<Tuning>(function, where, in, values, &result, before, by, told);
+        }
+      });
+  return result;
+}
+template <search_tuning Tuning, template <class> class Before, class P, class R, class O, class V, class Comp,
+          class Proj, class Tell>
+void place_of_one_into(const char* function, const P& where, R& r, O& out, const V& value, const Comp& comp,
+                       const Proj& proj, const Tell& tell) {
+  detail::with_one_value<Before, P>(
+      function, r, value, comp, proj, tell,
+      [&](const auto& in, const auto& before, const auto& by, const auto& told, const auto& values) {
+        detail::check_output(function, "out", out, 1, in);
+        detail::search_values<Tuning>(function, where, in, values, detail::unwrap(detail::begin_of(out)), before, by,
+                                      told);
+      });
+}
+struct ask_place {
+  template <class In, class Comp>
+  auto operator()(const In&, const Comp&) const {
+    return place_itself{};
+  }
+};
+struct ask_presence {
+  template <class In, class Comp>
+  auto operator()(const input<In>& in, const Comp& comp) const {
+    return is_at_place<In, Comp>{in, comp};
+  }
+};
+struct ask_both {
+  template <class In, class Comp>
+  auto operator()(const input<In>& in, const Comp& comp) const {
+    return place_and_end<In, Comp>{in, comp};
+  }
+};
+
+template <class V, class P>
+concept one_value = !range_for<V, P> && !random_access<V>;
+
 }  // namespace detail
 
 /// Writes to out[j] how many elements of a sorted r precede values[j]: the first place where it may be inserted.
@@ -376,6 +455,64 @@ auto binary_search(const P& where, R&& r, V&& values, O&& out, Comp comp = {}, P
   return detail::begin_of(out) + m;
 }
 
+/// The first place of a sorted r where `value` may be inserted; upper_bound: the last one; equal_range: both, as a pair; binary_search:
+/// whether an element equals it. As for many values, but each call waits for its answer. Its twin that ends in _into leaves the number of
+/// elements before the place (a pair of them, a bool) in *out, does not wait and may be captured.
+///
+/// \param value  trivially copyable, of any type that comp takes; no range and no iterator.
+/// \return an iterator, a pair of them or a bool. Example: test/bounds.cpp, one value.
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, detail::one_value<P> V,
+          class Comp = less, class Proj = identity>
+[[nodiscard]] auto lower_bound(const P& where, R&& r, const V& value, Comp comp = {}, Proj proj = {}) {
+  return std::begin(r) + detail::place_of_one<Tuning, std::int64_t, detail::elements_before>(
+                             "lower_bound", where, r, value, comp, proj, detail::ask_place{});
+}
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          detail::one_value<P> V, class Comp = less, class Proj = identity>
+void lower_bound_into(const P& where, R&& r, O&& out, const V& value, Comp comp = {}, Proj proj = {}) {
+  detail::place_of_one_into<Tuning, detail::elements_before>("lower_bound_into", where, r, out, value, comp, proj,
+                                                             detail::ask_place{});
+}
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, detail::one_value<P> V,
+          class Comp = less, class Proj = identity>
+[[nodiscard]] auto upper_bound(const P& where, R&& r, const V& value, Comp comp = {}, Proj proj = {}) {
+  return std::begin(r) + detail::place_of_one<Tuning, std::int64_t, detail::elements_up_to>(
+                             "upper_bound", where, r, value, comp, proj, detail::ask_place{});
+}
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          detail::one_value<P> V, class Comp = less, class Proj = identity>
+void upper_bound_into(const P& where, R&& r, O&& out, const V& value, Comp comp = {}, Proj proj = {}) {
+  detail::place_of_one_into<Tuning, detail::elements_up_to>("upper_bound_into", where, r, out, value, comp, proj,
+                                                            detail::ask_place{});
+}
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, detail::one_value<P> V,
+          class Comp = less, class Proj = identity>
+[[nodiscard]] auto equal_range(const P& where, R&& r, const V& value, Comp comp = {}, Proj proj = {}) {
+  using places = pair<std::int64_t, std::int64_t>;
+  const auto both = detail::place_of_one<Tuning, places, detail::elements_before>("equal_range", where, r, value, comp,
+                                                                                  proj, detail::ask_both{});
+  using iterator = std::remove_cvref_t<decltype(std::begin(r))>;
+  return pair<iterator, iterator>{std::begin(r) + both.first, std::begin(r) + both.second};
+}
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          detail::one_value<P> V, class Comp = less, class Proj = identity>
+void equal_range_into(const P& where, R&& r, O&& out, const V& value, Comp comp = {}, Proj proj = {}) {
+  detail::place_of_one_into<Tuning, detail::elements_before>("equal_range_into", where, r, out, value, comp, proj,
+                                                             detail::ask_both{});
+}
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, detail::one_value<P> V,
+          class Comp = less, class Proj = identity>
+[[nodiscard]] bool binary_search(const P& where, R&& r, const V& value, Comp comp = {}, Proj proj = {}) {
+  return detail::place_of_one<Tuning, bool, detail::elements_before>("binary_search", where, r, value, comp, proj,
+                                                                     detail::ask_presence{});
+}
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
+          detail::one_value<P> V, class Comp = less, class Proj = identity>
+void binary_search_into(const P& where, R&& r, O&& out, const V& value, Comp comp = {}, Proj proj = {}) {
+  detail::place_of_one_into<Tuning, detail::elements_before>("binary_search_into", where, r, out, value, comp, proj,
+                                                             detail::ask_presence{});
+}
+
 // The same for two iterators each, or an iterator and a device_count each.
 // clang-format off
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, random_access V, end_of<V> VEnd, output O, class Comp = less, class Proj = identity>
@@ -386,6 +523,22 @@ template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, rando
 auto equal_range(const P& where, It first, End last, V values, VEnd values_end, Lower&& lower_out, Upper&& upper_out, Comp comp = {}, Proj proj = {}) { return equal_range<Tuning>(where, subrange{first, last}, subrange{values, values_end}, lower_out, upper_out, comp, proj); }
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, random_access V, end_of<V> VEnd, output O, class Comp = less, class Proj = identity>
 auto binary_search(const P& where, It first, End last, V values, VEnd values_end, O&& out, Comp comp = {}, Proj proj = {}) { return binary_search<Tuning>(where, subrange{first, last}, subrange{values, values_end}, out, comp, proj); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, detail::one_value<P> V, class Comp = less, class Proj = identity>
+[[nodiscard]] auto lower_bound(const P& where, It first, End last, const V& value, Comp comp = {}, Proj proj = {}) { return pmpp::lower_bound<Tuning>(where, subrange{first, last}, value, comp, proj); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, detail::one_value<P> V, class Comp = less, class Proj = identity>
+[[nodiscard]] auto upper_bound(const P& where, It first, End last, const V& value, Comp comp = {}, Proj proj = {}) { return pmpp::upper_bound<Tuning>(where, subrange{first, last}, value, comp, proj); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, detail::one_value<P> V, class Comp = less, class Proj = identity>
+[[nodiscard]] auto equal_range(const P& where, It first, End last, const V& value, Comp comp = {}, Proj proj = {}) { return pmpp::equal_range<Tuning>(where, subrange{first, last}, value, comp, proj); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, detail::one_value<P> V, class Comp = less, class Proj = identity>
+[[nodiscard]] auto binary_search(const P& where, It first, End last, const V& value, Comp comp = {}, Proj proj = {}) { return pmpp::binary_search<Tuning>(where, subrange{first, last}, value, comp, proj); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, output_for<P> O, detail::one_value<P> V, class Comp = less, class Proj = identity>
+void lower_bound_into(const P& where, It first, End last, O&& out, const V& value, Comp comp = {}, Proj proj = {}) { pmpp::lower_bound_into<Tuning>(where, subrange{first, last}, out, value, comp, proj); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, output_for<P> O, detail::one_value<P> V, class Comp = less, class Proj = identity>
+void upper_bound_into(const P& where, It first, End last, O&& out, const V& value, Comp comp = {}, Proj proj = {}) { pmpp::upper_bound_into<Tuning>(where, subrange{first, last}, out, value, comp, proj); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, output_for<P> O, detail::one_value<P> V, class Comp = less, class Proj = identity>
+void equal_range_into(const P& where, It first, End last, O&& out, const V& value, Comp comp = {}, Proj proj = {}) { pmpp::equal_range_into<Tuning>(where, subrange{first, last}, out, value, comp, proj); }
+template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, random_access It, end_of<It> End, output_for<P> O, detail::one_value<P> V, class Comp = less, class Proj = identity>
+void binary_search_into(const P& where, It first, End last, O&& out, const V& value, Comp comp = {}, Proj proj = {}) { pmpp::binary_search_into<Tuning>(where, subrange{first, last}, out, value, comp, proj); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND
