@@ -523,7 +523,7 @@ struct access<pmpp::detail::neighbours_iterator<It>> {
   template <class Raw>
   PMPP_HOST_DEVICE static value_type value(const iterator& it, const Raw& x, int k) {
     const auto here = base::value(it.base, x.here, k);
-    if (k <= x.from) return {base::value(it.base, x.before, 0), here, x.has_before};
+    if (k == 0 || k <= x.from) return {base::value(it.base, x.before, 0), here, x.has_before};
     return {base::value(it.base, x.here, k - 1), here, true};
   }
 };
