@@ -290,78 +290,10 @@ std::int64_t with_search(const char* function, R& r, V& values, const Comp& comp
   return sought.count.bound;
 }
 
-template <search_tuning Tuning, template <class> class Before, class P, class R, class V, class O, class Comp,
-          class Proj>
-auto search_bound(const char* function, const P& where, R& r, V& values, O& out, const Comp& comp, const Proj& proj) {
-  const std::int64_t m =
-      detail::with_search<P>(function, r, values, comp, proj, [&](const auto& in, const auto& sought, const auto& by) {
-        detail::check_output(function, "out", out, sought.count.bound, in);
-        using order = std::remove_cvref_t<decltype(by)>;
-        detail::search_values<Tuning>(function, where, in, sought, detail::unwrap(detail::begin_of(out)),
-                                      Before<order>{by}, by, place_itself{});
-      });
-  return detail::begin_of(out) + m;
-}
-
-/// The result for one value, and the word that it is there.
-template <class T>
-struct tell_host {
-  T* result;
-  completion done;
-  PMPP_HOST_DEVICE void operator()(std::int64_t, const T& x) const {
-    *result = x;
-    done.signal();
-  }
-};
-/// Calls search(sequence, before, comparator, what `tell` makes of a place, values), the values being one.
-template <template <class> class Before, class P, class R, class V, class Comp, class Proj, class Tell, class F>
-void with_one_value(const char* function, R& r, const V& value, const Comp& comp, const Proj& proj, const Tell& tell,
-                    const F& search) {
-  static_assert(std::is_trivially_copyable_v<V>, "pmpp: values must be trivially copyable");
-  const auto projected = detail::projected_input(detail::input_of(function, r), proj);
-  using T = value_of<std::remove_const_t<decltype(projected.first)>>;
-  if constexpr (require_marked<gpu_execution<P>, Comp>() && require_order<Comp, T>()) {
-    const auto in = detail::with_stored(projected);
-    const auto by = on_values<T, V>(comp);
-    search(in, Before<std::remove_const_t<decltype(by)>>{by}, by, tell(in, by),
-           input<constant_iterator<V>>{constant_iterator<V>(value), {1}});
-  }
-}
-template <search_tuning Tuning, class Result, template <class> class Before, class P, class R, class V, class Comp,
-          class Proj, class Tell>
-Result place_of_one(const char* function, const P& where, R& r, const V& value, const Comp& comp, const Proj& proj,
-                    const Tell& tell) {
-  Result result{};
-  detail::with_one_value<Before, P>(
-      function, r, value, comp, proj, tell,
-      [&](const auto& in, const auto& before, const auto& by, const auto& told, const auto& values) {
-        if constexpr (kernel_execution<P>) {
-          reply<Result, P> answer(function, where);
-          const tell_host<Result> send{answer.target(), answer.done()};
-          detail::search_values<Tuning>(function, answer.policy(), in, values, tabulate_output<Result>(send), before,
-                                        by, told);
-          result = answer.wait();
-        } else {
-          detail::search_values<Tuning>(function, where, in, values, &result, before, by, told);
-        }
-      });
-  return result;
-}
-template <search_tuning Tuning, template <class> class Before, class P, class R, class O, class V, class Comp,
-          class Proj, class Tell>
-void place_of_one_into(const char* function, const P& where, R& r, O& out, const V& value, const Comp& comp,
-                       const Proj& proj, const Tell& tell) {
-  detail::with_one_value<Before, P>(
-      function, r, value, comp, proj, tell,
-      [&](const auto& in, const auto& before, const auto& by, const auto& told, const auto& values) {
-        detail::check_output(function, "out", out, 1, in);
-        detail::search_values<Tuning>(function, where, in, values, detail::unwrap(detail::begin_of(out)), before, by,
-                                      told);
-      });
-}
+// What is told of a value's place: it, whether the value is there, or also where its equals end.
 struct ask_place {
   template <class In, class Comp>
-  auto operator()(const In&, const Comp&) const {
+  auto operator()(const input<In>&, const Comp&) const {
     return place_itself{};
   }
 };
@@ -378,8 +310,54 @@ struct ask_both {
   }
 };
 
+/// Writes what is told of each value to out.
+template <search_tuning Tuning, template <class> class Before, class Ask, class P, class R, class V, class O,
+          class Comp, class Proj>
+auto search_each(const char* function, const P& where, R& r, V& values, O& out, const Comp& comp, const Proj& proj) {
+  const std::int64_t m =
+      detail::with_search<P>(function, r, values, comp, proj, [&](const auto& in, const auto& sought, const auto& by) {
+        detail::check_output(function, "out", out, sought.count.bound, in);
+        using order = std::remove_cvref_t<decltype(by)>;
+        detail::search_values<Tuning>(function, where, in, sought, detail::unwrap(detail::begin_of(out)),
+                                      Before<order>{by}, by, Ask{}(in, by));
+      });
+  return detail::begin_of(out) + m;
+}
+
 template <class V, class P>
 concept one_value = !range_for<V, P> && !random_access<V>;
+template <class V>
+auto as_values(const V& value) {
+  const constant_iterator<V> first(value);
+  return subrange{first, first + 1};
+}
+/// The result for one value, and the word that it is there.
+template <class T>
+struct tell_host {
+  T* result;
+  completion done;
+  PMPP_HOST_DEVICE void operator()(std::int64_t, const T& x) const {
+    *result = x;
+    done.signal();
+  }
+};
+/// The same for one value, whose result comes back.
+template <class Result, search_tuning Tuning, template <class> class Before, class Ask, class P, class R, class V,
+          class Comp, class Proj>
+Result search_one(const char* function, const P& where, R& r, const V& value, const Comp& comp, const Proj& proj) {
+  const auto values = detail::as_values(value);
+  if constexpr (kernel_execution<P>) {
+    reply<Result, P> answer(function, where);
+    const auto out = tabulate_output<Result>(tell_host<Result>{answer.target(), answer.done()});
+    detail::search_each<Tuning, Before, Ask>(function, answer.policy(), r, values, out, comp, proj);
+    return answer.wait();
+  } else {
+    Result result{};
+    const auto out = &result;
+    detail::search_each<Tuning, Before, Ask>(function, where, r, values, out, comp, proj);
+    return result;
+  }
+}
 
 }  // namespace detail
 
@@ -401,7 +379,8 @@ concept one_value = !range_for<V, P> && !random_access<V>;
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, range_for<P> V,
           output_for<P> O, class Comp = less, class Proj = identity>
 auto lower_bound(const P& where, R&& r, V&& values, O&& out, Comp comp = {}, Proj proj = {}) {
-  return detail::search_bound<Tuning, detail::elements_before>("lower_bound", where, r, values, out, comp, proj);
+  return detail::search_each<Tuning, detail::elements_before, detail::ask_place>("lower_bound", where, r, values, out,
+                                                                                 comp, proj);
 }
 
 /// Writes to out[j] how many elements of r precede values[j] or equal it: the last place where it may be inserted. As
@@ -409,7 +388,8 @@ auto lower_bound(const P& where, R&& r, V&& values, O&& out, Comp comp = {}, Pro
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, range_for<P> V,
           output_for<P> O, class Comp = less, class Proj = identity>
 auto upper_bound(const P& where, R&& r, V&& values, O&& out, Comp comp = {}, Proj proj = {}) {
-  return detail::search_bound<Tuning, detail::elements_up_to>("upper_bound", where, r, values, out, comp, proj);
+  return detail::search_each<Tuning, detail::elements_up_to, detail::ask_place>("upper_bound", where, r, values, out,
+                                                                                comp, proj);
 }
 
 /// Writes to lower_out[j] and upper_out[j] where the elements of r that equal values[j] begin and end: what lower_bound and
@@ -424,14 +404,13 @@ auto equal_range(const P& where, R&& r, V&& values, Lower&& lower_out, Upper&& u
         detail::check_output(function, "lower_out", lower_out, sought.count.bound, in, sought);
         detail::check_output(function, "upper_out", upper_out, sought.count.bound, in, sought);
         using order = std::remove_cvref_t<decltype(by)>;
-        using sequence = std::remove_cvref_t<decltype(in.first)>;
         const auto lower = detail::unwrap(detail::begin_of(lower_out));
         const auto upper = detail::unwrap(detail::begin_of(upper_out));
         const detail::write_pair<std::remove_const_t<decltype(lower)>, std::remove_const_t<decltype(upper)>> write{
             lower, upper};
-        detail::search_values<Tuning>(
-            function, where, in, sought, tabulate_output<pair<std::int64_t, std::int64_t>>(write),
-            detail::elements_before<order>{by}, by, detail::place_and_end<sequence, order>{in, by});
+        detail::search_values<Tuning>(function, where, in, sought,
+                                      tabulate_output<pair<std::int64_t, std::int64_t>>(write),
+                                      detail::elements_before<order>{by}, by, detail::ask_both{}(in, by));
       });
   const auto lower_end = detail::begin_of(lower_out) + m;
   const auto upper_end = detail::begin_of(upper_out) + m;
@@ -442,17 +421,8 @@ auto equal_range(const P& where, R&& r, V&& values, Lower&& lower_out, Upper&& u
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, range_for<P> V,
           output_for<P> O, class Comp = less, class Proj = identity>
 auto binary_search(const P& where, R&& r, V&& values, O&& out, Comp comp = {}, Proj proj = {}) {
-  const char* const function = "binary_search";
-  const std::int64_t m =
-      detail::with_search<P>(function, r, values, comp, proj, [&](const auto& in, const auto& sought, const auto& by) {
-        detail::check_output(function, "out", out, sought.count.bound, in);
-        using order = std::remove_cvref_t<decltype(by)>;
-        using sequence = std::remove_cvref_t<decltype(in.first)>;
-        detail::search_values<Tuning>(function, where, in, sought, detail::unwrap(detail::begin_of(out)),
-                                      detail::elements_before<order>{by}, by,
-                                      detail::is_at_place<sequence, order>{in, by});
-      });
-  return detail::begin_of(out) + m;
+  return detail::search_each<Tuning, detail::elements_before, detail::ask_presence>("binary_search", where, r, values,
+                                                                                    out, comp, proj);
 }
 
 /// The first place of a sorted r where `value` may be inserted; upper_bound: the last one; equal_range: both, as a pair; binary_search:
@@ -464,53 +434,58 @@ auto binary_search(const P& where, R&& r, V&& values, O&& out, Comp comp = {}, P
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, detail::one_value<P> V,
           class Comp = less, class Proj = identity>
 [[nodiscard]] auto lower_bound(const P& where, R&& r, const V& value, Comp comp = {}, Proj proj = {}) {
-  return std::begin(r) + detail::place_of_one<Tuning, std::int64_t, detail::elements_before>(
-                             "lower_bound", where, r, value, comp, proj, detail::ask_place{});
+  return std::begin(r) + detail::search_one<std::int64_t, Tuning, detail::elements_before, detail::ask_place>(
+                             "lower_bound", where, r, value, comp, proj);
 }
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           detail::one_value<P> V, class Comp = less, class Proj = identity>
 void lower_bound_into(const P& where, R&& r, O&& out, const V& value, Comp comp = {}, Proj proj = {}) {
-  detail::place_of_one_into<Tuning, detail::elements_before>("lower_bound_into", where, r, out, value, comp, proj,
-                                                             detail::ask_place{});
+  const auto values = detail::as_values(value);
+  detail::search_each<Tuning, detail::elements_before, detail::ask_place>("lower_bound_into", where, r, values, out,
+                                                                          comp, proj);
 }
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, detail::one_value<P> V,
           class Comp = less, class Proj = identity>
 [[nodiscard]] auto upper_bound(const P& where, R&& r, const V& value, Comp comp = {}, Proj proj = {}) {
-  return std::begin(r) + detail::place_of_one<Tuning, std::int64_t, detail::elements_up_to>(
-                             "upper_bound", where, r, value, comp, proj, detail::ask_place{});
+  return std::begin(r) + detail::search_one<std::int64_t, Tuning, detail::elements_up_to, detail::ask_place>(
+                             "upper_bound", where, r, value, comp, proj);
 }
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           detail::one_value<P> V, class Comp = less, class Proj = identity>
 void upper_bound_into(const P& where, R&& r, O&& out, const V& value, Comp comp = {}, Proj proj = {}) {
-  detail::place_of_one_into<Tuning, detail::elements_up_to>("upper_bound_into", where, r, out, value, comp, proj,
-                                                            detail::ask_place{});
+  const auto values = detail::as_values(value);
+  detail::search_each<Tuning, detail::elements_up_to, detail::ask_place>("upper_bound_into", where, r, values, out,
+                                                                         comp, proj);
 }
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, detail::one_value<P> V,
           class Comp = less, class Proj = identity>
 [[nodiscard]] auto equal_range(const P& where, R&& r, const V& value, Comp comp = {}, Proj proj = {}) {
   using places = pair<std::int64_t, std::int64_t>;
-  const auto both = detail::place_of_one<Tuning, places, detail::elements_before>("equal_range", where, r, value, comp,
-                                                                                  proj, detail::ask_both{});
+  const auto both = detail::search_one<places, Tuning, detail::elements_before, detail::ask_both>("equal_range", where,
+                                                                                                  r, value, comp, proj);
   using iterator = std::remove_cvref_t<decltype(std::begin(r))>;
   return pair<iterator, iterator>{std::begin(r) + both.first, std::begin(r) + both.second};
 }
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           detail::one_value<P> V, class Comp = less, class Proj = identity>
 void equal_range_into(const P& where, R&& r, O&& out, const V& value, Comp comp = {}, Proj proj = {}) {
-  detail::place_of_one_into<Tuning, detail::elements_before>("equal_range_into", where, r, out, value, comp, proj,
-                                                             detail::ask_both{});
+  const auto values = detail::as_values(value);
+  detail::search_each<Tuning, detail::elements_before, detail::ask_both>("equal_range_into", where, r, values, out,
+                                                                         comp, proj);
 }
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, detail::one_value<P> V,
           class Comp = less, class Proj = identity>
 [[nodiscard]] bool binary_search(const P& where, R&& r, const V& value, Comp comp = {}, Proj proj = {}) {
-  return detail::place_of_one<Tuning, bool, detail::elements_before>("binary_search", where, r, value, comp, proj,
-                                                                     detail::ask_presence{});
+  // As a number: outputs of bool that are no pointers may be packed.
+  return detail::search_one<int, Tuning, detail::elements_before, detail::ask_presence>("binary_search", where, r,
+                                                                                        value, comp, proj) != 0;
 }
 template <search_tuning Tuning = tuned<search_tuning>, execution_policy P, range_for<P> R, output_for<P> O,
           detail::one_value<P> V, class Comp = less, class Proj = identity>
 void binary_search_into(const P& where, R&& r, O&& out, const V& value, Comp comp = {}, Proj proj = {}) {
-  detail::place_of_one_into<Tuning, detail::elements_before>("binary_search_into", where, r, out, value, comp, proj,
-                                                             detail::ask_presence{});
+  const auto values = detail::as_values(value);
+  detail::search_each<Tuning, detail::elements_before, detail::ask_presence>("binary_search_into", where, r, values,
+                                                                             out, comp, proj);
 }
 
 // The same for two iterators each, or an iterator and a device_count each.
