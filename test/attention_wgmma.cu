@@ -14,7 +14,7 @@ using namespace test::heads;
 namespace {
 
 bool available() {
-  if (pmpp::detail::wgmma_available<pmpp::simt::wgmma_probe>(pmpp::detail::launch_device())) return true;
+  if (pmpp::detail::wgmma_available()) return true;
   MESSAGE("skipped: not a GPU of sm_90a, or not compiled for it (CMAKE_CUDA_ARCHITECTURES=90a)");
   return false;
 }

@@ -100,7 +100,7 @@ void try_bulk(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch
 }  // namespace
 
 TEST_CASE("gemm in bulk: any shape, with every tile") {
-  if (!pmpp::detail::copy_unit_available()) return;
+  if (!pmpp::detail::wgmma_available()) return;
   for (int i = 0; i < test::turns(60); ++i) {
     const auto size = [] { return random_of<std::int64_t>({1, 3, 15, 16, 31, 33, 64, 65, 127, 128, 129, 200, 257}); };
     const auto m = size(), n = size(), k = random_of<std::int64_t>({1, 7, 8, 9, 16, 17, 64, 129, 300, 1100});
@@ -114,7 +114,7 @@ TEST_CASE("gemm in bulk: any shape, with every tile") {
 }
 
 TEST_CASE("gemm in bulk: many rounds of tiles, and shares of those that are left") {
-  if (!pmpp::detail::copy_unit_available()) return;
+  if (!pmpp::detail::wgmma_available()) return;
   for (const std::int64_t k : {1, 40, 1501}) {  // only long ones are shared
     try_bulk<small>(500, 1100, k, 1, false, false, 0, pmpp::no_epilogue{});
     try_bulk<small>(100, 300, k, 15, true, false, -1, pmpp::no_epilogue{});
@@ -125,7 +125,7 @@ TEST_CASE("gemm in bulk: many rounds of tiles, and shares of those that are left
 }
 
 TEST_CASE("gemm in bulk: the same bits on every run; what cannot be read is refused") {
-  if (!pmpp::detail::copy_unit_available()) return;
+  if (!pmpp::detail::wgmma_available()) return;
   const std::int64_t m = 1030, n = 900, k = 333, pitch = 1032;
   const auto a = where::put(test::random_values<float>(k * pitch)),
              b = where::put(test::random_values<float>(k * pitch));

@@ -195,7 +195,7 @@ struct candidates_of {
   void wgmma() const {
     using namespace pmpp::detail;
     const pmpp::machine& on = pmpp::machine_of(where);
-    if (x.k == 0 || !wgmma_available<pmpp::simt::wgmma_probe>(launch_device())) return;
+    if (x.k == 0 || !wgmma_available()) return;
     bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
     const bool a_ready = a_along_k || is_read_by_words(x.a, false, x.batch),
                b_ready = b_along_k || is_read_by_words(x.b, false, x.batch);

@@ -209,7 +209,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
     if constexpr (Tile.m > 0) {
       // Where TMA brings A and B, large tiles are never best.
       constexpr bool elsewhere = is_float && Tuning.bulk.m > 0 && Tile == Tuning.large && Tile != Tuning.small;
-      is_a_way = is_a_way && !(elsewhere && copy_unit_available());
+      is_a_way = is_a_way && !(elsewhere && wgmma_available());
       const gemm_cost cost = gemm_cost_of<Tile, A>(on);
       gemm_plan plan{0, 0, 1, 0, never};
       if (is_a_way)

@@ -34,7 +34,7 @@ inline constexpr pmpp::detail::wgmma_tile large = pmpp::detail::wgmma_tiles[0], 
                                           wide = pmpp::detail::wgmma_tiles[2], small = pmpp::detail::wgmma_tiles[3];
 
 inline bool available() {
-  if (pmpp::detail::wgmma_available<pmpp::simt::wgmma_probe>(pmpp::detail::launch_device())) return true;
+  if (pmpp::detail::wgmma_available()) return true;
   MESSAGE("skipped: not a GPU of sm_90a, or not compiled for it (CMAKE_CUDA_ARCHITECTURES=90a)");
   return false;
 }
@@ -153,7 +153,14 @@ void try_tile(const shape& s, float alpha, float beta, bool column_major = false
   CAPTURE(Tile.n);
   const matrix<T> a(s.m, s.k, AlongMA, batch), b(s.k, s.n, !AlongNB, batch, 8);
   matrix<TC> c(s.m, s.n, column_major, batch, s.k % 3 * 8 + gap);
-  REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, AlongMA, AlongNB>(pmpp::device, problem(a, b, c, alpha, beta, f)));
+  using enum pmpp::detail::rows_along;
+  constexpr auto of_a = AlongMA ? mn : k, of_b = AlongNB ? mn : k;
+  const auto x = problem(a, b, c, alpha, beta, f);
+  if constexpr (sizeof(T) == 2)
+    REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, either, either>(pmpp::device, x, {}, pmpp::detail::no_windows{},
+                                                                   of_a, of_b));
+  else
+    REQUIRE(pmpp::detail::gemm_by_wgmma_tile<Tile, of_a, of_b>(pmpp::device, x));
   check_product(a, b, c, alpha, beta, f);
 }
 

@@ -351,9 +351,7 @@ bool attention_by_wgmma(const P& where, const attention_problem<T>& x) {
   if constexpr (gpu_execution<P> && sizeof(T) == 2 && Size <= 128) {
     using kernel = attention_wgmma_kernel<T, Size>;
     constexpr std::int64_t least_rows = 32;
-    if (x.rows() < least_rows || x.group() > kernel::rows || x.k.empty() ||
-        !wgmma_available<simt::wgmma_probe>(launch_device()))
-      return false;
+    if (x.rows() < least_rows || x.group() > kernel::rows || x.k.empty() || !wgmma_available()) return false;
     typename kernel::arguments a;
     a.x = x;
     a.group = static_cast<int>(x.group());

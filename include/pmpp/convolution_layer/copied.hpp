@@ -148,7 +148,7 @@ bool layer_by_copied_tiles(const P& where, const layer<T, TC, Epilogue>& l, cons
         parts.tiles * ceil_div(ceil_div(std::int64_t(l.k()), std::int64_t(kernel::depth)), std::int64_t(parts.k_tiles));
     if (l.in.channel_stride() != 1 || l.filters.channel_stride() != 1 || l.group_channels() % kernel::depth != 0 ||
         l.pixels() >= most || l.in.channels() >= most || l.out.channels() >= most || blocks >= most ||
-        !wgmma_available<simt::wgmma_probe>(launch_device()))
+        !wgmma_available())
       return false;
     typename kernel::arguments x{{},
                                  {},

@@ -128,8 +128,8 @@ Windows windows_of(const layer<T, TC, Epilogue>& l) {
 template <wgmma_tile Tile, bool Exchanged, class T, class TC, class Epilogue>
 bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue>& l) {
   const auto epilogue = product_epilogue(l.epilogue);
-  using kernel = gemm_wgmma_kernel<T, TC, float, std::remove_const_t<decltype(epilogue)>, Tile, false, false,
-                                   layer_windows<Exchanged>>;
+  using kernel = gemm_wgmma_kernel<T, TC, float, std::remove_const_t<decltype(epilogue)>, Tile, rows_along::k,
+                                   rows_along::k, layer_windows<Exchanged>>;
   const std::int64_t channels = l.in.channels(), taps = l.filters.height() * l.filters.width();
   typename kernel::arguments x;
   if (!describe_layer(Exchanged ? x.b : x.a, Exchanged ? x.a : x.b, l, Exchanged ? kernel::n : kernel::m,
@@ -156,7 +156,7 @@ template <wgmma_tile Tile, class T, class TC, class Epilogue>
 bool layer_by_products(const device_policy& where, const layer<T, TC, Epilogue>& l) {
   const auto epilogue = product_epilogue(l.epilogue);
   const gemm_target<TC> c = product_target(l, true);
-  return gemm_by_wgmma_tile<Tile, false, true>(
+  return gemm_by_wgmma_tile<Tile, rows_along::k, rows_along::mn>(
       where, gemm_problem<T, T, TC, float, std::remove_const_t<decltype(epilogue)>>{
                  {l.filters.data(), c.rows, l.filters.image_stride(), l.filters.channel_stride(), 0},
                  {l.in.data(), c.cols, 1, l.in.channel_stride(), l.in.image_stride()},
@@ -185,7 +185,7 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
     const bool columns = has_pixel_columns(l.out), products = columns && l.in.channel_stride() != 1;
     if (l.groups != 1 || l.filters.channel_stride() != 1 || !(columns || has_pixel_rows(l.out)) ||
         !(products ? is_product(l) : l.in.channel_stride() == 1) || l.pixels() >= most || l.out.channels() >= most ||
-        !wgmma_available<simt::wgmma_probe>(launch_device()))
+        !wgmma_available())
       return false;
     // What mma.sync takes with k in parts for all multiprocessors, which this path does not do.
     const machine& on = machine_of(where);

@@ -260,12 +260,6 @@ private:
 #endif
 };
 
-/// Whether the current device has TMA, and code for it. (A template, as wgmma_available.)
-template <class Probe = simt::wgmma_probe>
-bool copy_unit_available() {
-  return wgmma_available<Probe>(launch_device());
-}
-
 /// Clocks that such a product is expected to take, fitted to times of random shapes on an H200; never where there is no TMA.
 template <gemm_tile Tile, class Problem>
 double clocks_of_bulk(const Problem& x, const machine& on) {
@@ -275,7 +269,7 @@ double clocks_of_bulk(const Problem& x, const machine& on) {
                      tiles =
                          ceil_div(x.c.rows, std::int64_t(Tile.m)) * ceil_div(x.c.cols, std::int64_t(Tile.n)) * x.batch,
                      rest = tiles % places;
-  if (x.k == 0 || tiles * k_tiles >= most || !copy_unit_available()) return never;
+  if (x.k == 0 || tiles * k_tiles >= most || !wgmma_available()) return never;
   constexpr double area = Tile.m * Tile.n;
   const double depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k))), of_k = 1.106 * area / on.float_rate();
   const double store = 0.11 * area * (1 + (x.result.reads() ? 2.6 : 0) + (x.c.is_made_of(4) ? 0 : 1.2));  // of a tile
@@ -329,8 +323,6 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
 #else
 
 namespace pmpp::inline PMPP_BACKEND::detail {
-
-inline bool copy_unit_available() { return false; }
 
 template <auto Tile, class Problem>
 double clocks_of_bulk(const Problem&, const machine&) {

@@ -69,8 +69,11 @@ struct scales_in_shared<true, Windows, Kernel> {
 /// Both operands are matrices. (One of a convolution layer is not: convolution_layer/wgmma.hpp.)
 struct no_windows {};
 
-/// AlongMA, AlongNB: the rows of the operand in shared memory are along m (n), not along k. Windows: of parts of floats, the floats.
-template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, bool AlongMA, bool AlongNB,
+/// What rows of an operand in shared memory go along; either: the arguments say, and a loop over k is there for each.
+enum class rows_along { k, mn, either };
+
+/// A, B: how the operands lie. Windows: of parts of floats, the floats.
+template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, rows_along A, rows_along B,
           class Windows = no_windows>
 struct gemm_wgmma_kernel {
   static constexpr int threads = 3 * 128;
@@ -84,19 +87,21 @@ struct gemm_wgmma_kernel {
   /// A warp of the producer's that copies scales of rows and columns needs some; a consumer of fewer columns has them.
   static constexpr int producer_registers = is_scaled && n < 256 ? 72 : 40;
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1 && !is_scaled, int, float>>;
-  static constexpr bool a_in_registers = std::is_same_v<T, float> && AlongMA;
+  static constexpr bool a_in_registers = std::is_same_v<T, float> && A == rows_along::mn;
   static constexpr bool can_share =
       !is_double && !is_grouped && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
   /// Elements are parts of floats: stages hold all parts of a k-tile, whose products are added up in order (gemm/parts.hpp).
   static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
   static constexpr int parts = in_parts ? parts_of_float : 1;
-  static constexpr bool pairs_across = is_double && AlongMA && !AlongNB;  ///< lanes can make pairs of a row of C
+  /// Lanes can make pairs of a row of C.
+  static constexpr bool pairs_across = is_double && A == rows_along::mn && B == rows_along::k;
+  static_assert(sizeof(T) == 2 || (A != rows_along::either && B != rows_along::either));
   static_assert(!is_double || n == 128);
-  static_assert(!in_parts || (n == 128 && !AlongMA && !AlongNB && depth == part_k_tile));
-  static_assert(!(std::is_same_v<T, float> && AlongNB) && (!a_in_registers || n >= 128));
+  static_assert(!in_parts || (n == 128 && A == rows_along::k && B == rows_along::k && depth == part_k_tile));
+  static_assert(!std::is_same_v<T, float> || (B == rows_along::k && (!a_in_registers || n >= 128)));
 
   using store = staged_store<gemm_wgmma_kernel, TC, S, Epilogue>;
-  using doubles = consumers_of_doubles<gemm_wgmma_kernel, TC, AlongMA, AlongNB>;
+  using doubles = consumers_of_doubles<gemm_wgmma_kernel, TC, A == rows_along::mn, B == rows_along::mn>;
   static constexpr int staged_slices = Tile.slices, slice_bytes = 64 * row_bytes;
 
   struct shared {
@@ -118,6 +123,7 @@ struct gemm_wgmma_kernel {
     sum_type* partials;             ///< of each part of each tile
     unsigned* arrivals;             ///< of blocks at each tile: zero
     bool batch_a, batch_b;          ///< whether each product has a matrix of its own
+    bool a_along_m, b_along_n;      ///< what rows of stages go along
     gemm_result<S, Epilogue> result;
     bool down;           ///< neighbours in memory are those below each other in C
     bool c_by_tma;       ///< TMA can read and write C
@@ -223,12 +229,12 @@ struct gemm_wgmma_kernel {
           }
           continue;
         }
-        if constexpr (AlongMA)
+        if (A != rows_along::k && x.a_along_m)
           for (int i = 0; i < x.a_rows; i += depth)
             simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
         else
           simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
-        if constexpr (AlongNB)
+        if (B != rows_along::k && x.b_along_n)
           for (int j = 0; j < x.b_rows; j += depth)
             simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
         else
@@ -267,7 +273,7 @@ struct gemm_wgmma_kernel {
           else if constexpr (in_parts)
             multiply_parts(block, memory, at.k_tiles, next, sum);
           else
-            multiply(block, memory, at.k_tiles, next, sum);
+            multiply(block, memory, x, at.k_tiles, next, sum);
           if (can_share && !at.is_whole && !add_up(block, memory, x, at, sum)) return;
           if constexpr (in_parts) repair(block, x, at, sum);
           if (a_in_registers && x.down)
@@ -328,13 +334,31 @@ struct gemm_wgmma_kernel {
     if (block.thread() % (is_scaled ? simt::warp_size : 128) == 0) memory.ring.release(stage);
   }
 
-  /// The bytes from one step of k, 32 bytes deep, to the next.
-  static constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32,
-                       step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
-
   template <class Block>
+  __device__ __forceinline__ static void multiply(Block& block, shared& memory, const arguments& x, int k_tiles,
+                                                  position& next, std::uint32_t (&sum)[n / 2]) {
+    // Products only add: where each loop's first one began the sums, ptxas would have products wait for each other.
+#pragma unroll
+    for (int i = 0; i < n / 2; ++i) sum[i] = 0;
+    const auto by = [&]<bool AlongMA, bool AlongNB>() __attribute__((always_inline)) {
+      constexpr bool is_there =
+          A != (AlongMA ? rows_along::k : rows_along::mn) && B != (AlongNB ? rows_along::k : rows_along::mn);
+      if constexpr (is_there) multiply<AlongMA, AlongNB>(block, memory, k_tiles, next, sum);
+    };
+    const bool a_along_m = A == rows_along::mn || (A == rows_along::either && x.a_along_m),
+               b_along_n = B == rows_along::mn || (B == rows_along::either && x.b_along_n);
+    if (a_along_m)
+      b_along_n ? by.template operator()<true, true>() : by.template operator()<true, false>();
+    else
+      b_along_n ? by.template operator()<false, true>() : by.template operator()<false, false>();
+  }
+
+  template <bool AlongMA, bool AlongNB, class Block>
   __device__ __forceinline__ static void multiply(Block& block, shared& memory, int k_tiles, position& next,
                                                   std::uint32_t (&sum)[n / 2]) {
+    // The bytes from one step of k, 32 bytes deep, to the next.
+    constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32,
+                  step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
     const int group = block.warp() / 4 - 1;
     int last = 0;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile, next.advance()) {
@@ -345,7 +369,7 @@ struct gemm_wgmma_kernel {
       simt::products_begin();
 #pragma unroll
       for (int q = 0; q < row_bytes / 32; ++q)
-        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, k_tile + q > 0);
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, true);
       simt::products_end();
       simt::products_wait<1>();
       if (k_tile > 0) release(block, memory, last);
@@ -378,8 +402,8 @@ struct gemm_wgmma_kernel {
       for (int p = 0; p < part_products; ++p) {
 #pragma unroll
         for (int q = 0; q < row_bytes / 32; ++q)
-          simt::multiply_rows<T, false, false, n>(sum, a + part_of_a(p) * (m * row_bytes / 16) + q * step_a / 16,
-                                                  b + part_of_b(p) * (n * row_bytes / 16) + q * step_b / 16, p + q > 0);
+          simt::multiply_rows<T, false, false, n>(sum, a + part_of_a(p) * (m * row_bytes / 16) + q * 2,
+                                                  b + part_of_b(p) * (n * row_bytes / 16) + q * 2, p + q > 0);
         if (!ends_scale(p) && p + 1 < part_products) continue;
         simt::products_end();
         simt::products_wait<0>();

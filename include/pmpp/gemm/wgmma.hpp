@@ -39,20 +39,23 @@ struct wgmma_plan {
   std::int64_t left_out = 0;
 };
 
-/// Starts a product with a given tile; false, and nothing has happened, if TMA cannot read A or B.
-template <wgmma_tile Tile, bool AlongMA, bool AlongNB, class T, class TC, class S, class Epilogue,
+/// Starts a product with a given tile, where rows of A and B lie so; false, and nothing has happened, if TMA cannot read A or B.
+template <wgmma_tile Tile, rows_along A, rows_along B, class T, class TC, class S, class Epilogue,
           class Windows = no_windows>
 bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
-                        const wgmma_plan& plan = {}, const Windows& windows = {}) {
-  using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, AlongMA, AlongNB, Windows>;
+                        const wgmma_plan& plan = {}, const Windows& windows = {}, rows_along of_a = A,
+                        rows_along of_b = B) {
+  using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, A, B, Windows>;
   typename kernel::arguments y;
   y.windows = windows;
+  y.a_along_m = of_a == rows_along::mn;
+  y.b_along_n = of_b == rows_along::mn;
   // Of a small matrix the rest of a stage holds anything, and makes sums that are not written.
   const auto rows_of = [](bool along_k, std::int64_t rows, int most) {
     return static_cast<int>(min(round_up(rows, std::int64_t(along_k ? 8 : kernel::depth)), std::int64_t(most)));
   };
-  y.a_rows = rows_of(!AlongMA, x.c.rows, kernel::m);
-  y.b_rows = rows_of(!AlongNB, x.c.cols, kernel::n);
+  y.a_rows = rows_of(!y.a_along_m, x.c.rows, kernel::m);
+  y.b_rows = rows_of(!y.b_along_n, x.c.cols, kernel::n);
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& from, bool along_k, int rows) {
     if constexpr (kernel::in_parts)
       return simt::describe_tiles(map, from.data, x.k, from.extent, from.stride,
@@ -63,7 +66,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
                : simt::describe_tiles(map, from.data, from.extent, x.k, from.k_stride, x.batch, from.batch_stride,
                                       kernel::depth);
   };
-  if (!describe(y.a, x.a, !AlongMA, y.a_rows) || !describe(y.b, x.b, !AlongNB, y.b_rows)) return false;
+  if (!describe(y.a, x.a, !y.a_along_m, y.a_rows) || !describe(y.b, x.b, !y.b_along_n, y.b_rows)) return false;
   y.c = x.c;
   y.k_tiles = static_cast<int>(ceil_div(x.k, std::int64_t(kernel::depth)));
   y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
@@ -86,7 +89,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   const bool down = kernel::a_in_registers && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
-    y.c_by_tma = AlongMA && (y.down || (kernel::pairs_across && x.c.col_stride == 1)) &&
+    y.c_by_tma = y.a_along_m && (y.down || (kernel::pairs_across && x.c.col_stride == 1)) &&
                  (y.down ? x.c.col_stride : x.c.row_stride) % 2 == 0 && x.c.batch_stride % 2 == 0 &&
                  reinterpret_cast<std::uintptr_t>(x.c.data) % (2 * sizeof(TC)) == 0;
   else
@@ -175,13 +178,17 @@ template <bool OneTile = false, class T, class TC, class S, class Epilogue>
 bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
                      bool b_along_k, const wgmma_plan& plan) {
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
-    if constexpr (sizeof(T) > 1)
-      if (!a_along_k && b_along_k) return gemm_by_wgmma_tile<Tile, true, false>(where, x, plan);
-    if constexpr (sizeof(T) == 2 || sizeof(T) == 8)
-      if (!a_along_k && !b_along_k) return gemm_by_wgmma_tile<Tile, true, true>(where, x, plan);
-    if constexpr (sizeof(T) == 2)
-      if (!b_along_k) return gemm_by_wgmma_tile<Tile, false, true>(where, x, plan);
-    return gemm_by_wgmma_tile<Tile, false, false>(where, x, plan);
+    using enum rows_along;
+    if constexpr (sizeof(T) == 2) {
+      return gemm_by_wgmma_tile<Tile, either, either>(where, x, plan, no_windows{}, a_along_k ? k : mn,
+                                                      b_along_k ? k : mn);
+    } else {
+      if constexpr (sizeof(T) == 8)
+        if (!a_along_k && !b_along_k) return gemm_by_wgmma_tile<Tile, mn, mn>(where, x, plan);
+      if constexpr (sizeof(T) >= 4)
+        if (!a_along_k) return gemm_by_wgmma_tile<Tile, mn, k>(where, x, plan);
+      return gemm_by_wgmma_tile<Tile, k, k>(where, x, plan);
+    }
   };
   if (plan.tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
   if constexpr (!OneTile) {
@@ -240,8 +247,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
   if constexpr (gpu_execution<P> && (is_float || mma_type_of<T> != simt::mma_type::none) && sizeof(TC) >= 2 &&
                 sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
-    if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most ||
-        !wgmma_available<simt::wgmma_probe>(launch_device()))
+    if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || x.batch >= most || !wgmma_available())
       return false;
     const machine& on = machine_of(where);
     const gemm_shape shape = shape_of(x, on);
@@ -340,7 +346,7 @@ wgmma_plan plan_parts_by_wgmma(const P& where, const gemm_problem<float, float, 
   if constexpr (gpu_execution<P> && sizeof(TC) >= 2 && sizeof(TC) <= 8) {
     constexpr std::int64_t most = std::int64_t(1) << 31;
     const bool fits = x.k < most - part_k_tile && x.c.rows < most && x.c.cols < most && x.batch < most / parts_of_float;
-    if (fits && wgmma_available<simt::wgmma_probe>(launch_device())) {
+    if (fits && wgmma_available()) {
       // As for bfloat16 with tiles of 128 columns, six times as long a k; but each part is asked for once, for two products.
       const wgmma_burden of{0.5, 0.5, x.result.beta != S{} ? 1.9 : 1};
       return plan_wgmma(1, x.c.rows, x.c.cols, part_products * ceil_div(x.k, std::int64_t(part_k_tile)), x.batch,
@@ -357,7 +363,7 @@ template <class P, class TC, class S, class Epilogue>
 bool gemm_of_parts_by_wgmma(const P& where, const problem_of_parts<TC, S, Epilogue>& x, const wgmma_plan& plan,
                             const float_originals& floats) {
   if constexpr (gpu_execution<P> && sizeof(TC) >= 2 && sizeof(TC) <= 8)
-    return gemm_by_wgmma_tile<tile_of_parts, false, false>(where, x, plan, floats);
+    return gemm_by_wgmma_tile<tile_of_parts, rows_along::k, rows_along::k>(where, x, plan, floats);
   return false;
 }
 

@@ -75,12 +75,12 @@ bool gemm_of_rows_by_wgmma([[maybe_unused]] const P& where,
     const bool b_along_k = is_read_by_words(x.b, true, x.batch);
     const auto fits = [](std::int64_t count) { return count > 0 && count < most; };
     if (!fits(x.k) || !fits(x.c.rows) || !fits(x.c.cols) || !fits(x.batch) || !is_read_by_words(x.a, true, 1) ||
-        (!b_along_k && !is_read_by_words(x.b, false, x.batch)) || !wgmma_available<simt::wgmma_probe>(launch_device()))
+        (!b_along_k && !is_read_by_words(x.b, false, x.batch)) || !wgmma_available())
       return false;
     const auto run = [&]<int I>(std::integral_constant<int, I>) {
       const rows_of_groups<Offset> groups{offsets, static_cast<int>(x.batch), static_cast<int>(x.c.rows), left_out};
-      return b_along_k ? gemm_by_wgmma_tile<wgmma_tiles[I], false, false>(where, x, {}, groups)
-                       : gemm_by_wgmma_tile<wgmma_tiles[I], false, true>(where, x, {}, groups);
+      using enum rows_along;
+      return gemm_by_wgmma_tile<wgmma_tiles[I], k, either>(where, x, {}, groups, k, b_along_k ? k : mn);
     };
     // Groups of the average length stand for those that the host does not know; the last tile of each is half empty.
     const machine& on = machine_of(where);

@@ -152,7 +152,7 @@ struct scaled_products {
                                            const typename Kernel::arguments& x, const typename Kernel::coord& at,
                                            typename Kernel::position& next, std::uint32_t (&sum)[Kernel::n / 2]) const {
     if constexpr (Fast)
-      Kernel::multiply(block, memory, at.k_tiles, next, sum);
+      Kernel::multiply(block, memory, x, at.k_tiles, next, sum);
     else if (has_cols<Kernel> && each_col())
       add_up<Kernel, has_cols<Kernel>>(block, memory, at, next, sum);
     else
@@ -276,8 +276,8 @@ template <bool Fast, int Tile, class A, class B, class TC, class S, class Epilog
 bool gemm_scaled_by_tile(const device_policy& where,
                          const gemm_problem<fp8_factor<A, B>, fp8_factor<A, B>, TC, S, Epilogue>& x,
                          const wgmma_plan& plan, const operand_scales& of_a, const operand_scales& of_b) {
-  return gemm_by_wgmma_tile<scaled_tiles[Tile], false, false>(where, x, plan,
-                                                              scaled_products<fp8_factor<A, B>, Fast>{of_a, of_b});
+  return gemm_by_wgmma_tile<scaled_tiles[Tile], rows_along::k, rows_along::k>(
+      where, x, plan, scaled_products<fp8_factor<A, B>, Fast>{of_a, of_b});
 }
 
 template <class A, class B, class TC, class S, class Epilogue>
@@ -295,9 +295,7 @@ template <bool Fast, class A, class B, class TC, class S, class Epilogue>
 bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, TC, S, Epilogue>& x,
                           const operand_scales& of_a, const operand_scales& of_b) {
   constexpr std::int64_t most = std::int64_t(1) << 31;
-  if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most ||
-      !wgmma_available<simt::wgmma_probe>(launch_device()))
-    return false;
+  if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || !wgmma_available()) return false;
   const auto y = as_factors(x);
   const machine& on = machine_of(where);
   const auto plan = [&](int tile, int tiles) {
