@@ -30,11 +30,59 @@ TEST_CASE("wgmma: batches, with a matrix for each product or one for all") {
   }
 }
 
+TEST_CASE("wgmma: every tile, along either side of C") {
+  if (!available()) return;
+  const auto try_type = [](auto type) {
+    using TC = decltype(type);
+    test::only_each third(3);
+    for (int tile = 0; tile < 6; ++tile)
+      for (const bool exchanged : {false, true})
+        for (const bool a_major : {false, true})
+          for (const int spoilt : {0, 1})  // lines of C that TMA cannot write
+            for (const float beta : {0.0f, 2.0f})
+              for (const int splits : {1, 3}) {
+                if ((exchanged ? tile == 0 : tile > 3) || third.leaves_out()) continue;
+                CAPTURE(tile);
+                CAPTURE(exchanged);
+                CAPTURE(a_major);
+                CAPTURE(spoilt);
+                CAPTURE(beta);
+                CAPTURE(splits);
+                const int cols = pmpp::detail::wgmma_tiles[tile].n;
+                const std::int64_t n = spoilt ? cols + 24 : 2 * cols;  // a part of a tile, or whole ones
+                const matrix<__nv_bfloat16> a(exchanged ? n : 136, 200, !exchanged && a_major, 2),
+                    b(200, exchanged ? 136 : n, !exchanged || a_major, 2);
+                matrix<TC> c(exchanged ? n : 136, exchanged ? 136 : n, false, 2, spoilt);
+                const pmpp::detail::wgmma_plan plan{.tile = tile, .splits = splits, .exchanged = exchanged};
+                CHECK(pmpp::detail::gemm_as_planned(device, problem(a, b, c, 1, beta, add_place{}),
+                                                    exchanged || !a_major, !exchanged || a_major, plan));
+                check_product(a, b, c, 1, beta, add_place{});
+              }
+  };
+  try_type(float{});
+  try_type(__nv_bfloat16{});
+}
+
+TEST_CASE("wgmma: few columns of C, few rows") {
+  if (!available()) return;
+  for (const std::int64_t few : {1, 18, 150, 281})
+    for (const bool rows : {false, true})
+      for (const bool b_major : {false, true}) {
+        CAPTURE(few);
+        CAPTURE(rows);
+        const std::int64_t m = rows ? few : 520, n = rows ? 520 : few;
+        const matrix<__nv_bfloat16> a(m, 520), b(520, n, b_major);
+        matrix<__nv_bfloat16> c(m, n);
+        CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0)));
+        check_product(a, b, c, 1, 0);
+      }
+}
+
 TEST_CASE("wgmma: k is split where that helps") {
   if (!available()) return;
   const matrix<__nv_bfloat16> a(520, 4100), b(4100, 500);
   matrix<float> c(520, 500);
-  CHECK(pmpp::detail::plan_wgmma(4, 520, 500, 65, 1, pmpp::machine{}).splits > 1);
+  CHECK(pmpp::detail::plan_wgmma(0b1111, 520, 500, 65, 1, pmpp::machine{}).splits > 1);
   CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0)));
   check_product(a, b, c, 1, 0);
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <pmpp/gemm.hpp>
+#include <pmpp/gemm_scaled.hpp>
 
 namespace sweep {
 
@@ -177,7 +178,8 @@ struct candidates_of {
   void mma() const {
     constexpr pmpp::mma_tile small =
         std::is_same_v<T, float> ? pmpp::detail::small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
-    mma<Type, Tuning.mma_large, T>("large", x);
+    if constexpr (!pmpp::detail::large_is_elsewhere<T, typename Problem::type_c>)
+      mma<Type, Tuning.mma_large, T>("large", x);
     mma<Type, small, T>("small", x);
     if constexpr (sizeof(T) >= 4) {
       mma<Type, Tuning.mma_large, T>("large'", x.exchanged());
@@ -194,7 +196,6 @@ struct candidates_of {
   template <class T>
   void wgmma() const {
     using namespace pmpp::detail;
-    const pmpp::machine& on = pmpp::machine_of(where);
     if (x.k == 0 || !wgmma_available()) return;
     bool a_along_k = is_read_by_words(x.a, true, x.batch), b_along_k = is_read_by_words(x.b, true, x.batch);
     const bool a_ready = a_along_k || is_read_by_words(x.a, false, x.batch),
@@ -208,25 +209,55 @@ struct candidates_of {
       for (const bool copy_b : {false, true}) {
         if ((copy_a && !a_straddles) || (copy_b && !b_straddles)) continue;
         const bool copies_a = copy_a || !a_ready, copies_b = copy_b || !b_ready;
-        const auto consider = [&](const wgmma_plan& plan) {
-          add("w" + std::to_string(wgmma_tiles[plan.tile].n) +
-                  (plan.splits > 1 ? "/" + std::to_string(plan.splits) : std::string()) + (copies_a ? "a" : "") +
-                  (copies_b ? "b" : ""),
-              0, [=, *this] {
-                multiply_copies(where, x, {copies_a, a_along_k}, {copies_b, b_along_k},
-                                [&](const auto& y) { gemm_as_planned(where, y, a_along_k, b_along_k, plan); });
-              });
-        };
-        for (int i = 0; i < 4; ++i) {
-          consider({.tile = i});
-          const std::int64_t all = pmpp::ceil_div(x.c.rows, std::int64_t(128)) *
-                                   pmpp::ceil_div(x.c.cols, std::int64_t(wgmma_tiles[i].n)) * x.batch;
-          const std::int64_t most = 2 * on.multiprocessors / all;
-          std::int64_t last = 1;
-          for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 4, most / 2, most})
-            if (i > 0 && splits > last && splits <= k_tiles && splits <= most) consider({i, int(last = splits)});
-        }
+        for (const bool exchanged : {false, true})
+          each_plan(exchanged, exchanged ? tiles_down | (a_along_k ? tiles_only_down : 0) : 0b1111, k_tiles,
+                    [&](const std::string& name, const wgmma_plan& plan) {
+                      add(name + (copies_a ? "a" : "") + (copies_b ? "b" : ""), 0, [=, *this] {
+                        multiply_copies(where, x, {copies_a, a_along_k}, {copies_b, b_along_k},
+                                        [&](const auto& y) { gemm_as_planned(where, y, a_along_k, b_along_k, plan); });
+                      });
+                    });
       }
+  }
+
+  /// Calls f(name, plan) for each of these tiles, with k in one piece and in some.
+  template <class F>
+  void each_plan(bool exchanged, unsigned tiles, std::int64_t k_tiles, F f) const {
+    using namespace pmpp::detail;
+    const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
+    for (int i = 0; i < 6; ++i) {
+      if ((tiles >> i & 1) == 0) continue;
+      const auto consider = [&](int splits) {
+        f((exchanged ? "v" : "w") + std::to_string(wgmma_tiles[i].n) +
+              (splits > 1 ? "/" + std::to_string(splits) : std::string()),
+          {.tile = i, .splits = splits, .exchanged = exchanged});
+      };
+      consider(1);
+      const std::int64_t all =
+          pmpp::ceil_div(m, std::int64_t(128)) * pmpp::ceil_div(n, std::int64_t(wgmma_tiles[i].n)) * x.batch;
+      const std::int64_t most = 2 * pmpp::machine_of(where).multiprocessors / all;
+      std::int64_t last = 1;
+      for (const std::int64_t splits : {std::int64_t(2), std::int64_t(3), most / 4, most / 2, most})
+        if (i > 0 && splits > last && splits <= k_tiles && splits <= most) consider(int(last = splits));
+    }
+  }
+
+  /// 8-bit floats without scales: by whole tiles, and by warps.
+  template <bool Fast>
+  void scaled() const {
+    using namespace pmpp::detail;
+    if (!is_read_by_words(x.a, true, x.batch) || !is_read_by_words(x.b, true, x.batch)) return;
+    const auto y = as_factors(x);
+    const std::int64_t k_tiles = pmpp::ceil_div(x.k, std::int64_t(scale_block));
+    for (const bool exchanged : {false, true})
+      each_plan(exchanged, exchanged ? tiles_down | tiles_only_down : 0b1111, k_tiles,
+                [&](const std::string& name, const wgmma_plan& plan) {
+                  add(name, 0, [=, &where = where] { gemm_scaled_as_planned<Fast>(where, y, plan, {}, {}); });
+                });
+    const std::int64_t tiles = pmpp::ceil_div(x.c.rows, std::int64_t(32)) * pmpp::ceil_div(x.c.cols, std::int64_t(32));
+    for (int parts = 1; parts <= 8 && tiles * parts < 4000 && x.k % 16 == 0; parts *= 2)
+      add("warps/" + std::to_string(parts), 0,
+          [=, *this] { gemm_scaled_by_warps(where, x, operand_scales{}, operand_scales{}, parts); });
   }
 };
 

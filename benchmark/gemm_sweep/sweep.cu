@@ -382,7 +382,7 @@ struct bench {
     using A = pmpp::detail::gemm_sum<element, element>;
     std::vector<contender> all = with_peers(s);
     const bool is_known = keep_what_is_right(s, all);
-    if constexpr (sizeof(element) > 1 && !type::relu && !is_complex) {
+    if constexpr ((sizeof(element) > 1 || is_fp8) && !type::relu && !is_complex) {
       // Of each window: candidates know their operands.
       std::vector<std::vector<sweep::candidate>> found(std::size_t(windows(s)));
       const auto policy = where();
@@ -396,6 +396,10 @@ struct bench {
             s.batch,
             {A(1), A(s.beta ? 0.5 : 0), {}, false}};
         const sweep::candidates_of of{policy, x, found[i]};
+        if constexpr (is_fp8) {
+          of.template scaled<type::fast>();
+          continue;
+        }
         constexpr pmpp::gemm_tuning tuning = pmpp::gemm_tuning_for<A>();
         of.template directly<A, element>();
         of.template patches<A>();

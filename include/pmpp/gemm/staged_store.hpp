@@ -31,8 +31,11 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 template <class Kernel, class TC, class S, class Epilogue>
 struct staged_store {
   static constexpr int n = Kernel::n, row_bytes = Kernel::row_bytes, consumers = Kernel::consumers;
-  /// A slice of C, of a consumer: 64 rows of 128 bytes.
-  static constexpr int width = row_bytes / sizeof(TC), slices = n / width, slice_bytes = 64 * row_bytes;
+  /// A slice of C, of a consumer: 64 lines of 128 bytes. Of the last one only a part may be there, which lines are columns then.
+  static constexpr int width = row_bytes / sizeof(TC), slices = ceil_div(n, width), slice_bytes = 64 * row_bytes;
+  /// Lines that TMA moves at once.
+  template <bool Down>
+  static constexpr int box_lines = Down ? min(width, 32) : 64;
   static constexpr int slices_in_stage = (Kernel::m + n) * row_bytes / (consumers * slice_bytes);
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
@@ -57,7 +60,11 @@ struct staged_store {
   template <bool Down, class F>
   __device__ __forceinline__ static void each_box(const coord& at, int slice, int group, F f) {
     const int row = at.row + group * 64, col = at.col + slice * width;
-    for (int i = 0; i < (Down ? 64 : 1); i += width) f(i * row_bytes, Down ? row + i : col, Down ? col : row);
+    if constexpr (Down)
+      for (int i = 0; i < 64; i += width)
+        for (int j = 0; j < width; j += box_lines<Down>) f((i + j) * row_bytes, row + i, col + j);
+    else
+      f(0, col, row);
   }
 
   template <bool Down>
@@ -82,6 +89,9 @@ struct staged_store {
   __device__ __forceinline__ static void write(Block& block, shared& memory, const arguments& x, const coord& at,
                                                position& next, int& turn, const std::uint32_t (&sum)[n / 2]) {
     constexpr int size = sizeof(TC);
+    static_assert(Down || n % width == 0);
+    // Whether column u / 4 * 8 of slice s is one of the tile's: all are, unless the last slice is a part of one.
+    const auto is_there = [](int s, int u) { return s * width + u / 4 * 8 < n; };
     const bool reads = x.result.reads(), fetched = fetches(x, at);
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
@@ -113,6 +123,7 @@ struct staged_store {
       if (everywhere && !reads) {
 #pragma unroll
         for (int u = 0; u < width / 2; ++u) {
+          if (!is_there(s, u)) continue;
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
           value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
                         at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
@@ -140,7 +151,7 @@ struct staged_store {
         for (int u = 0; u < width / 2; ++u) {
           const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
           TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          if (everywhere || (row < rows && col < cols))
+          if (is_there(s, u) && (everywhere || (row < rows && col < cols)))
             value = result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
         }
       }
@@ -200,7 +211,7 @@ struct staged_store {
         }
       } else if (is_elected) {
         each_box<Down>(at, s, group, [&](int byte, int column, int line) {
-          simt::copy_tile(x.to, slice + byte, column, line, at.batch_c);
+          if (!Down || line < at.col + n) simt::copy_tile(x.to, slice + byte, column, line, at.batch_c);
         });
         simt::copies_end();
       }

@@ -47,8 +47,8 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// How many columns of C a block works out at a time, 64, 128, 192 or 256; stages in shared memory; slices of C there, at
-/// least two, for each of the consumers.
+/// How many columns of C a block works out at a time, a multiple of 32; stages in shared memory; slices of C there, at least two, for
+/// each of the consumers.
 struct wgmma_tile {
   int n, stages, slices;
 };
@@ -88,6 +88,11 @@ struct gemm_wgmma_kernel {
   static constexpr int producer_registers = is_scaled && n < 256 ? 72 : 40;
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1 && !is_scaled, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && A == rows_along::mn;
+  /// C may be written along columns, and is where rows of a tile would end within a slice; B is along k then.
+  static constexpr bool only_down = n % 64 != 0;
+  static constexpr bool can_go_down =
+      a_in_registers || only_down ||
+      (n < 256 && ((sizeof(T) == 2 && std::is_same_v<Windows, no_windows>) || is_scaled));
   static constexpr bool can_share =
       !is_double && !is_grouped && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
   /// Elements are parts of floats: stages hold all parts of a k-tile, whose products are added up in order (gemm/parts.hpp).
@@ -97,6 +102,7 @@ struct gemm_wgmma_kernel {
   static constexpr bool pairs_across = is_double && A == rows_along::mn && B == rows_along::k;
   static_assert(sizeof(T) == 2 || (A != rows_along::either && B != rows_along::either));
   static_assert(!is_double || n == 128);
+  static_assert(!only_down || (sizeof(T) <= 2 && n % 32 == 0 && B == rows_along::k));
   static_assert(!in_parts || (n == 128 && A == rows_along::k && B == rows_along::k && depth == part_k_tile));
   static_assert(!std::is_same_v<T, float> || (B == rows_along::k && (!a_in_registers || n >= 128)));
 
@@ -125,7 +131,7 @@ struct gemm_wgmma_kernel {
     bool batch_a, batch_b;          ///< whether each product has a matrix of its own
     bool a_along_m, b_along_n;      ///< what rows of stages go along
     gemm_result<S, Epilogue> result;
-    bool down;           ///< neighbours in memory are those below each other in C
+    bool down;           ///< C is written along columns
     bool c_by_tma;       ///< TMA can read and write C
     int a_rows, b_rows;  ///< of a stage, that are copied
     Windows windows;
@@ -193,6 +199,15 @@ struct gemm_wgmma_kernel {
 
   using position = block::stage_position<Tile.stages>;
 
+  /// Calls f<Down>(), as C is written.
+  template <class F>
+  __device__ __forceinline__ static void in_direction(const arguments& x, F f) {
+    if (only_down || (can_go_down && x.down))
+      f.template operator()<can_go_down>();
+    else if constexpr (!only_down)
+      f.template operator()<false>();
+  }
+
   /// Calls f(coord) for each tile of this block, or each part of one.
   template <class Block, class F>
   __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
@@ -241,12 +256,8 @@ struct gemm_wgmma_kernel {
           simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
       }
       if constexpr (is_double) return;
-      if (store::fetches(x, at)) {
-        if (a_in_registers && x.down)
-          store::template fetch<a_in_registers>(memory, x, at, next);
-        else
-          store::template fetch<false>(memory, x, at, next);
-      }
+      if (store::fetches(x, at))
+        in_direction(x, [&]<bool Down>() { store::template fetch<Down>(memory, x, at, next); });
     });
   }
 
@@ -276,10 +287,10 @@ struct gemm_wgmma_kernel {
             multiply(block, memory, x, at.k_tiles, next, sum);
           if (can_share && !at.is_whole && !add_up(block, memory, x, at, sum)) return;
           if constexpr (in_parts) repair(block, x, at, sum);
-          if (a_in_registers && x.down)
-            store::template write<a_in_registers>(block, memory, x, at, next, turn, sum);
-          else
-            store::template write<false>(block, memory, x, at, next, turn, sum);
+          in_direction(
+              x, [&]<bool Down>() __attribute__((always_inline)) {
+                store::template write<Down>(block, memory, x, at, next, turn, sum);
+              });
         });
     if (block.thread() % 128 == 0) simt::copies_have_read<0>();
   }

@@ -31,12 +31,13 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// A tile, how many blocks share it, how many clocks a product is expected to take so, and how many of its last tiles another
-/// function works out.
+/// A tile, how many blocks share it, how many clocks a product is expected to take so, how many of its last tiles another function
+/// works out, and whether rows and columns of C are exchanged.
 struct wgmma_plan {
   int tile = 0, splits = 1;
   double clocks = 0;
   std::int64_t left_out = 0;
+  bool exchanged = false;
 };
 
 /// Starts a product with a given tile, where rows of A and B lie so; false, and nothing has happened, if TMA cannot read A or B.
@@ -84,9 +85,8 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.batch_a = x.a.batch_stride != 0;
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
-  y.down = x.c.row_stride == 1 && x.c.col_stride != 1;
-  constexpr int width = kernel::store::width;
-  const bool down = kernel::a_in_registers && y.down;
+  y.down = kernel::only_down || (x.c.row_stride == 1 && x.c.col_stride != 1);
+  const bool down = kernel::can_go_down && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
     y.c_by_tma = y.a_along_m && (y.down || (kernel::pairs_across && x.c.col_stride == 1)) &&
@@ -96,16 +96,18 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
     y.c_by_tma = (down ? x.c.row_stride : x.c.col_stride) == 1 &&
                  line * sizeof(TC) % 16 == 0 &&  // it writes whole words
                  simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch,
-                                      x.c.batch_stride, down ? width : 64);
+                                      x.c.batch_stride, down ? kernel::store::template box_lines<true> : 64);
   launch(where, min<std::int64_t>(units, machine_of(where).multiprocessors), kernel{}, y);
   return true;
 }
 
-/// The first three also for floats.
-inline constexpr wgmma_tile wgmma_tiles[] = {{.n = 256, .stages = 4, .slices = 2},
-                                             {.n = 128, .stages = 6, .slices = 2},
-                                             {.n = 192, .stages = 4, .slices = 3},
-                                             {.n = 64, .stages = 8, .slices = 2}};
+/// The first three also for floats; the last two for C written along columns, by elements of two bytes and B along k.
+inline constexpr wgmma_tile wgmma_tiles[] = {
+    {.n = 256, .stages = 4, .slices = 2}, {.n = 128, .stages = 6, .slices = 2}, {.n = 192, .stages = 4, .slices = 3},
+    {.n = 64, .stages = 8, .slices = 2},  {.n = 96, .stages = 6, .slices = 2},  {.n = 160, .stages = 5, .slices = 2}};
+
+/// Bits of those that may write C along columns, and of those that do nothing else.
+inline constexpr unsigned tiles_down = 0b1110, tiles_only_down = 0b110000;
 
 /// What makes a product take longer than its tiles say: how often TMA asks for each row of 128 bytes of A and B; how long writing
 /// C takes, as a multiple.
@@ -120,7 +122,12 @@ struct wgmma_burden {
 inline double wgmma_tile_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                                 const wgmma_burden& of) {
   // Of a k-tile's products, of each row of 128 bytes that is asked for, of a tile besides, of its columns.
-  const double products = tile.n == 256 ? 991 : tile.n == 192 ? 680 : tile.n == 128 ? 455 : 328;
+  const double products = tile.n == 256   ? 991
+                          : tile.n == 192 ? 680
+                          : tile.n == 160 ? 568
+                          : tile.n == 128 ? 455
+                          : tile.n == 96  ? 392
+                                          : 328;
   constexpr double request = 2.66, of_tile = 924, of_col = 12.6;
   const double rows = double(min<std::int64_t>(m, 128)) * of.a + double(min<std::int64_t>(n, tile.n)) * of.b;
   return double(k_tiles) * max(products, rows * request) + of_tile + of_col * of.c * tile.n;
@@ -145,9 +152,9 @@ inline double clocks_of_sharing(const wgmma_tile& tile, std::int64_t m, std::int
   return meeting + words + double(splits) * (part + words);
 }
 
-/// The best plan for sums of m x n elements over `k_tiles` k-tiles of k, `batch` times.
-inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
-                             const machine& on, const wgmma_burden& of = {}, int first_tile = 0) {
+/// The best plan for sums of m x n elements over `k_tiles` k-tiles of k, `batch` times, by the tiles i for which bit i is set.
+inline wgmma_plan plan_wgmma(unsigned tiles, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
+                             const machine& on, const wgmma_burden& of = {}) {
   constexpr double start = 7400;
   const double from_memory = memory_clocks(m + n, k_tiles, batch, on);
   const std::int64_t processors = on.multiprocessors;
@@ -156,7 +163,8 @@ inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int
     plan.clocks = start + max(clocks, from_memory) + 0.26 * min(clocks, from_memory) + besides;
     if (best.clocks == 0 || plan.clocks < best.clocks) best = plan;
   };
-  for (int i = first_tile; i < first_tile + tiles; ++i) {
+  for (int i = 0; tiles >> i != 0; ++i) {
+    if ((tiles >> i & 1) == 0) continue;
     const wgmma_tile& tile = wgmma_tiles[i];
     consider({.tile = i}, wgmma_clocks(tile, m, n, k_tiles, batch, on, of));
     if (tile.n == 256) continue;  // whose parts were never best
@@ -176,12 +184,15 @@ inline wgmma_plan plan_wgmma(int tiles, std::int64_t m, std::int64_t n, std::int
 /// Starts a product as planned. Both operands are as TMA wants them. Of floats, B is along k.
 template <bool OneTile = false, class T, class TC, class S, class Epilogue>
 bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
-                     bool b_along_k, const wgmma_plan& plan) {
+                     bool b_along_k, wgmma_plan plan) {
+  if constexpr (sizeof(T) == 2)
+    if (std::exchange(plan.exchanged, false))
+      return gemm_as_planned<OneTile>(where, x.exchanged(), b_along_k, a_along_k, plan);
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
     using enum rows_along;
     if constexpr (sizeof(T) == 2) {
-      return gemm_by_wgmma_tile<Tile, either, either>(where, x, plan, no_windows{}, a_along_k ? k : mn,
-                                                      b_along_k ? k : mn);
+      return gemm_by_wgmma_tile < Tile, either,
+             Tile.n % 64 == 0 ? either : k > (where, x, plan, no_windows{}, a_along_k ? k : mn, b_along_k ? k : mn);
     } else {
       if constexpr (sizeof(T) == 8)
         if (!a_along_k && !b_along_k) return gemm_by_wgmma_tile<Tile, mn, mn>(where, x, plan);
@@ -195,6 +206,10 @@ bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S,
     if (plan.tile == 2) return run(std::integral_constant<wgmma_tile, wgmma_tiles[2]>{});
     if constexpr (!std::is_same_v<T, float>)
       if (plan.tile == 3) return run(std::integral_constant<wgmma_tile, wgmma_tiles[3]>{});
+    if constexpr (sizeof(T) == 2) {
+      if (plan.tile == 4) return run(std::integral_constant<wgmma_tile, wgmma_tiles[4]>{});
+      if (plan.tile == 5) return run(std::integral_constant<wgmma_tile, wgmma_tiles[5]>{});
+    }
     return run(std::integral_constant<wgmma_tile, wgmma_tiles[0]>{});
   }
   return false;
@@ -312,13 +327,21 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
         for (const bool copy_a : {false, true})
           for (const bool copy_b : {false, true}) {
             if (copy_a > a_straddles || copy_b > b_straddles) continue;
-            const double asked_again = 1.31;
-            const wgmma_plan next =
-                plan_wgmma(is_float ? 3 : 4, x.c.rows, x.c.cols, k_tiles, x.batch, on,
-                           {a_straddles && !copy_a ? asked_again : 1, b_straddles && !copy_b ? asked_again : 1, of_c});
-            const double clocks = next.clocks + (copy_a || !a_ready ? copy_clocks(x.a, a_along_k) : 0) +
+            const double asked_again = 1.31, of_a = a_straddles && !copy_a ? asked_again : 1,
+                         of_b = b_straddles && !copy_b ? asked_again : 1;
+            const double copies = (copy_a || !a_ready ? copy_clocks(x.a, a_along_k) : 0) +
                                   (copy_b || !b_ready ? copy_clocks(x.b, b_along_k) : 0);
-            if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
+            const auto consider = [&](wgmma_plan next, bool exchanged) {
+              next.exchanged = exchanged;
+              const double clocks = next.clocks + copies;
+              if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
+            };
+            const unsigned tiles = is_float ? 0b111 : 0b1111;
+            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, {of_a, of_b, of_c}), false);
+            if constexpr (sizeof(T) == 2)
+              consider(plan_wgmma(tiles_down | (a_along_k ? tiles_only_down : 0), x.c.cols, x.c.rows, k_tiles, x.batch,
+                                  on, {of_b, of_a, of_c}),
+                       true);
           }
         return least;
       });
@@ -349,8 +372,8 @@ wgmma_plan plan_parts_by_wgmma(const P& where, const gemm_problem<float, float, 
     if (fits && wgmma_available()) {
       // As for bfloat16 with tiles of 128 columns, six times as long a k; but each part is asked for once, for two products.
       const wgmma_burden of{0.5, 0.5, x.result.beta != S{} ? 1.9 : 1};
-      return plan_wgmma(1, x.c.rows, x.c.cols, part_products * ceil_div(x.k, std::int64_t(part_k_tile)), x.batch,
-                        machine_of(where), of, 1);
+      return plan_wgmma(0b10, x.c.rows, x.c.cols, part_products * ceil_div(x.k, std::int64_t(part_k_tile)), x.batch,
+                        machine_of(where), of);
     }
   }
   wgmma_plan none;

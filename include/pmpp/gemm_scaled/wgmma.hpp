@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <pmpp/core/fp8.hpp>
 #include <pmpp/core/math.hpp>
@@ -197,14 +198,14 @@ private:
       }
   }
 
-  /// Up to 128 columns at a time, and k-tile by k-tile. Of 256 columns, the consumers take turns: while one's products are under way, the
+  /// Up to 128 columns at a time, and k-tile by k-tile. Of more columns, the consumers take turns: while one's products are under way, the
   /// other adds up. (Fewer are faster without: 4096 x 4096 x 4096 in 146 us by tiles of 128 columns, 154 in turns; H100.) EachCol: a
   /// k-tile has a scale for each column.
   template <class Kernel, bool EachCol, class Block>
   __device__ __forceinline__ void add_up(Block& block, typename Kernel::shared& memory,
                                          const typename Kernel::coord& at, typename Kernel::position& next,
                                          std::uint32_t (&sum)[Kernel::n / 2]) const {
-    constexpr int width = min(Kernel::n, 128), row_bytes = Kernel::row_bytes;
+    constexpr int width = Kernel::n > 128 ? Kernel::n / 2 : Kernel::n, row_bytes = Kernel::row_bytes;
     constexpr int threads = 128 * Kernel::consumers, turn = Kernel::consumers + 2;  // turn + group: of their barriers
     constexpr bool in_turns = Kernel::n > width;
     const int group = block.warp() / 4 - 1, row = row_of(block), lane = block.lane();
@@ -268,16 +269,47 @@ private:
 };
 
 /// As for bfloat16, but for the room that scales take.
-inline constexpr wgmma_tile scaled_tiles[] = {
-    wgmma_tiles[0], {.n = 128, .stages = 5, .slices = 2}, {.n = 64, .stages = 7, .slices = 2}};
+template <int I>
+inline constexpr wgmma_tile scaled_tile{wgmma_tiles[I].n,
+                                        I == 1   ? 5
+                                        : I == 3 ? 7
+                                                 : wgmma_tiles[I].stages,
+                                        2};
 
-/// Starts a product with a given tile: of 128 or 64 columns where k-tiles have a scale for each column.
-template <bool Fast, int Tile, class A, class B, class TC, class S, class Epilogue>
-bool gemm_scaled_by_tile(const device_policy& where,
-                         const gemm_problem<fp8_factor<A, B>, fp8_factor<A, B>, TC, S, Epilogue>& x,
+/// Bits of the tiles for scales of B: of 256 columns where no k-tile has a scale for each of them; of 128 or 64 where 128 columns share
+/// one, which begin in the middle of other tiles.
+inline unsigned tiles_for_scales(const operand_scales& of_b) {
+  if (!of_b.along_k()) return 0b1111;
+  return of_b.by_row() ? 0b1110 : 0b1011;
+}
+
+/// Starts a product with a given tile.
+template <bool Fast, int Tile, class T, class TC, class S, class Epilogue>
+bool gemm_scaled_by_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
                          const wgmma_plan& plan, const operand_scales& of_a, const operand_scales& of_b) {
-  return gemm_by_wgmma_tile<scaled_tiles[Tile], rows_along::k, rows_along::k>(
-      where, x, plan, scaled_products<fp8_factor<A, B>, Fast>{of_a, of_b});
+  return gemm_by_wgmma_tile<scaled_tile<Tile>, rows_along::k, rows_along::k>(where, x, plan,
+                                                                             scaled_products<T, Fast>{of_a, of_b});
+}
+
+/// Starts a product as planned.
+template <bool Fast, class T, class TC, class S, class Epilogue>
+bool gemm_scaled_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, wgmma_plan plan,
+                            const operand_scales& of_a, const operand_scales& of_b) {
+  if (std::exchange(plan.exchanged, false)) return gemm_scaled_as_planned<Fast>(where, x.exchanged(), plan, of_b, of_a);
+  switch (plan.tile) {
+    case 0:
+      return gemm_scaled_by_tile<Fast, 0>(where, x, plan, of_a, of_b);
+    case 1:
+      return gemm_scaled_by_tile<Fast, 1>(where, x, plan, of_a, of_b);
+    case 2:
+      return gemm_scaled_by_tile<Fast, 2>(where, x, plan, of_a, of_b);
+    case 3:
+      return gemm_scaled_by_tile<Fast, 3>(where, x, plan, of_a, of_b);
+    case 4:
+      return gemm_scaled_by_tile<Fast, 4>(where, x, plan, of_a, of_b);
+    default:
+      return gemm_scaled_by_tile<Fast, 5>(where, x, plan, of_a, of_b);
+  }
 }
 
 template <class A, class B, class TC, class S, class Epilogue>
@@ -298,19 +330,19 @@ bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, T
   if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || !wgmma_available()) return false;
   const auto y = as_factors(x);
   const machine& on = machine_of(where);
-  const auto plan = [&](int tile, int tiles) {
-    return plan_wgmma(tiles, x.c.rows, x.c.cols, ceil_div(x.k, std::int64_t(scale_block)), x.batch, on, {}, tile);
-  };
-  // Tiles of 256 columns, unless shared memory has no room for their scales, of 128 and of 64.
-  wgmma_plan best = of_b.along_k() && of_b.by_row() ? plan(1, 1) : plan(0, 2);
-  if (const wgmma_plan narrow = plan(3, 1); narrow.clocks < best.clocks) best = narrow;
+  const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(scale_block));
+  wgmma_plan best = plan_wgmma(tiles_for_scales(of_b), x.c.rows, x.c.cols, k_tiles, x.batch, on);
+  if constexpr (std::is_same_v<A, B>) {  // else factors of exchanged operands are of another type
+    const unsigned tiles = tiles_for_scales(of_a);
+    wgmma_plan down = plan_wgmma((tiles & tiles_down) | (tiles == 0b1011 ? 0 : tiles_only_down), x.c.cols, x.c.rows,
+                                 k_tiles, x.batch, on);
+    down.exchanged = true;
+    if (down.clocks < best.clocks) best = down;
+  }
   const bool a_ready = is_read_by_words(y.a, true, x.batch), b_ready = is_read_by_words(y.b, true, x.batch);
   if (a_ready && b_ready && gemm_scaled_by_warps(where, x, of_a, of_b, best.clocks)) return true;
-  return multiply_copies(where, y, {!a_ready, true}, {!b_ready, true}, [&](const auto& z) {
-    if (best.tile == 0) return gemm_scaled_by_tile<Fast, 0>(where, z, best, of_a, of_b);
-    return best.tile == 1 ? gemm_scaled_by_tile<Fast, 1>(where, z, best, of_a, of_b)
-                          : gemm_scaled_by_tile<Fast, 2>(where, z, best, of_a, of_b);
-  });
+  return multiply_copies(where, y, {!a_ready, true}, {!b_ready, true},
+                         [&](const auto& z) { return gemm_scaled_as_planned<Fast>(where, z, best, of_a, of_b); });
 }
 
 }  // namespace detail
