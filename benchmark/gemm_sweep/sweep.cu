@@ -388,9 +388,11 @@ struct bench {
       const auto policy = where();
       for (std::size_t i = 0; i < found.size(); ++i) {
         const window w = at(s, int(i));
-        const pmpp::detail::gemm_problem<element, element, result, A, pmpp::no_epilogue> x{
-            {w.a, s.m, s.ta ? 1 : s.lda(), s.ta ? s.lda() : 1, s.a_size()},
-            {w.b, s.n, s.tb ? s.ldb() : 1, s.tb ? 1 : s.ldb(), s.share_b ? 0 : s.b_size()},
+        using own = std::conditional_t<is_fp8, pmpp::fp8_e4m3, element>;
+        const pmpp::detail::gemm_problem<own, own, result, A, pmpp::no_epilogue> x{
+            {reinterpret_cast<const own*>(w.a), s.m, s.ta ? 1 : s.lda(), s.ta ? s.lda() : 1, s.a_size()},
+            {reinterpret_cast<const own*>(w.b), s.n, s.tb ? s.ldb() : 1, s.tb ? 1 : s.ldb(),
+             s.share_b ? 0 : s.b_size()},
             {w.c, s.m, s.n, s.ldc(), 1, s.c_size()},
             s.k,
             s.batch,
@@ -398,19 +400,19 @@ struct bench {
         const sweep::candidates_of of{policy, x, found[i]};
         if constexpr (is_fp8) {
           of.template scaled<type::fast>();
-          continue;
-        }
-        constexpr pmpp::gemm_tuning tuning = pmpp::gemm_tuning_for<A>();
-        of.template directly<A, element>();
-        of.template patches<A>();
-        of.template outer_products_and_vectors<A>();
-        if constexpr (type::precision == gemm_precision::tf32)
-          of.template mma<pmpp::simt::mma_type::tf32, tuning, element>();
-        else if constexpr (std::is_same_v<element, float>)
-          of.template ordinary<tuning, A>();
-        else {
-          of.template mma<pmpp::detail::mma_type_of<element>, tuning, element>();
-          if constexpr (sizeof(element) == 2) of.template wgmma<element>();
+        } else {
+          constexpr pmpp::gemm_tuning tuning = pmpp::gemm_tuning_for<A>();
+          of.template directly<A, element>();
+          of.template patches<A>();
+          of.template outer_products_and_vectors<A>();
+          if constexpr (type::precision == gemm_precision::tf32)
+            of.template mma<pmpp::simt::mma_type::tf32, tuning, element>();
+          else if constexpr (std::is_same_v<element, float>)
+            of.template ordinary<tuning, A>();
+          else {
+            of.template mma<pmpp::detail::mma_type_of<element>, tuning, element>();
+            if constexpr (sizeof(element) == 2) of.template wgmma<element>();
+          }
         }
       }
       for (std::size_t i = 0; i < found[0].size(); ++i) {
