@@ -109,25 +109,63 @@ struct staged_store {
       const int row = row_of(u % 2), col = u / 2 * 8 + lane % 4 * 2 + e;
       return Down ? byte_of(row / width * width + col, row % width) : byte_of(row, col);
     };
-    TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
     const bool is_elected = block.thread() % 128 == 0;
     // An epilogue without state does no harm outside C, where TMA writes nothing.
     constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
     const bool everywhere = stateless || (rows == 64 && cols == n);
-    const auto result = x.result;
+    // Makes elements of a slice of sums alone.
     auto plain = x.result;
     plain.beta = S{};  // which the compiler knows then: it need not ask at each element
+    const auto make = [&](int s, packed<TC, 2>(&y)[width / 8][2]) __attribute__((always_inline)) {
+#pragma unroll
+      for (int u = 0; u < width / 2; ++u) {
+        if (!is_there(s, u)) continue;
+        TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+        value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
+                      at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
+      }
+    };
+    const auto put = [&](unsigned char* slice, const packed<TC, 2>(&y)[width / 8][2]) __attribute__((always_inline)) {
+#pragma unroll
+      for (int u = 0; u < width / 4; ++u) {
+        const auto& value = y[u / 2][u % 2];
+        if constexpr (Down) {
+          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
+        } else {
+          *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
+        }
+      }
+    };
+    const auto copy = [&](int s, const unsigned char* slice) __attribute__((always_inline)) {
+      each_box<Down>(at, s, group, [&](int byte, int column, int line) {
+        if (!Down || line < at.col + n) simt::copy_tile(x.to, slice + byte, column, line, at.batch_c);
+      });
+      simt::copies_end();
+    };
+    // What is nearly always the case has code of its own, without a jump: a multiprocessor that begins a product waits for each
+    // instruction that it has not met yet, and most where it jumps to them.
+    if (everywhere && !reads && at.c_by_tma) {
+#pragma unroll
+      for (int s = 0; s < slices; ++s) {
+        packed<TC, 2> y[width / 8][2];
+        make(s, y);
+        unsigned char* slice = memory.slices[group][turn];
+        put(slice, y);
+        simt::visible_to_copies();
+        if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
+        simt::warpgroup_sync(group);  // this slice is written, the next may be
+        if (is_elected) copy(s, slice);
+        turn = turn + 1 == Kernel::staged_slices ? 0 : turn + 1;
+      }
+      return;
+    }
+    TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
+    const auto result = x.result;
 #pragma unroll
     for (int s = 0; s < slices; ++s) {
       packed<TC, 2> y[width / 8][2];
       if (everywhere && !reads) {
-#pragma unroll
-        for (int u = 0; u < width / 2; ++u) {
-          if (!is_there(s, u)) continue;
-          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
-                        at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
-        }
+        make(s, y);
       } else {
         if (fetched) {
           if (s % slices_in_stage == 0) memory.ring.wait(next);
@@ -156,15 +194,7 @@ struct staged_store {
         }
       }
       unsigned char* slice = memory.slices[group][turn];
-#pragma unroll
-      for (int u = 0; u < width / 4; ++u) {
-        const auto& value = y[u / 2][u % 2];
-        if constexpr (Down) {
-          for (int e = 0; e < 2; ++e) *reinterpret_cast<TC*>(slice + offset_of(u, e)) = value.item[e];
-        } else {
-          *reinterpret_cast<packed<TC, 2>*>(slice + offset_of(u, 0)) = value;
-        }
-      }
+      put(slice, y);
       if (at.c_by_tma) simt::visible_to_copies();
       if (Kernel::is_grouped && is_elected && !at.c_by_tma)
         simt::copies_have_read<0>();  // of the tile before, which TMA wrote: no slices of this one are counted
@@ -210,10 +240,7 @@ struct staged_store {
           if (after < there) write_item(after);
         }
       } else if (is_elected) {
-        each_box<Down>(at, s, group, [&](int byte, int column, int line) {
-          if (!Down || line < at.col + n) simt::copy_tile(x.to, slice + byte, column, line, at.batch_c);
-        });
-        simt::copies_end();
+        copy(s, slice);
       }
       turn = turn + 1 == Kernel::staged_slices ? 0 : turn + 1;
     }

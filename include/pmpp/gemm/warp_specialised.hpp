@@ -141,7 +141,12 @@ struct gemm_wgmma_kernel {
   PMPP_HOST_DEVICE void operator()([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
+    // Arguments come from memory, 64 bytes at a time: each warp asks for others, so that they are on their way together.
+    const int part = min(block.warp() * 64, int(sizeof x) - 4) / 4;
+    asm volatile("" ::"r"(reinterpret_cast<const int*>(&x)[part]));
     if (block.thread() == 0) {
+      simt::fetch_description(x.a);
+      simt::fetch_description(x.b);
       int writers = 1;
       if constexpr (is_scaled) writers += x.windows.writers();
       memory.ring.init(is_double || is_scaled ? 4 * consumers : consumers, writers);
@@ -371,16 +376,18 @@ struct gemm_wgmma_kernel {
     constexpr int step_a = AlongMA ? row_bytes * 32 / sizeof(T) : 32,
                   step_b = AlongNB ? row_bytes * 32 / sizeof(T) : 32;
     const int group = block.warp() / 4 - 1;
+    const std::uint64_t first_a = simt::operand_in_shared(memory.stages[0].a + group * 64 * row_bytes, 16),
+                        first_b = simt::operand_in_shared(memory.stages[0].b, depth * row_bytes);
     int last = 0;
     for (int k_tile = 0; k_tile < k_tiles; ++k_tile, next.advance()) {
       memory.ring.wait(next);
-      const auto& stage = memory.stages[next.stage];
-      const std::uint64_t a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
-                          b = simt::operand_in_shared(stage.b, depth * row_bytes);
+      const auto bytes = static_cast<std::uint32_t>(next.stage * sizeof memory.stages[0]);
+      const std::uint64_t a = simt::operand_after(first_a, bytes), b = simt::operand_after(first_b, bytes);
       simt::products_begin();
 #pragma unroll
       for (int q = 0; q < row_bytes / 32; ++q)
-        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, a + q * step_a / 16, b + q * step_b / 16, true);
+        simt::multiply_rows<T, AlongMA, AlongNB, n>(sum, simt::operand_after(a, q * step_a),
+                                                    simt::operand_after(b, q * step_b), true);
       simt::products_end();
       simt::products_wait<1>();
       if (k_tile > 0) release(block, memory, last);

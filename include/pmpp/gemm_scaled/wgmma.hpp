@@ -110,7 +110,7 @@ struct scaled_products {
     const int col_of_line = cols ? line : line * scale_block;
     typename Kernel::position next;
     const auto fill = [&](auto write) {
-      memory.ring.empty[next.stage].wait(!next.odd);
+      memory.ring.empty[next.stage].wait(next.odd ^ 1);
       write(memory.scales.stages[next.stage]);
       block.sync_warp();
       if (lane == 0) memory.ring.full[next.stage].arrive();
@@ -152,12 +152,18 @@ struct scaled_products {
   __device__ __forceinline__ void multiply(Block& block, typename Kernel::shared& memory,
                                            const typename Kernel::arguments& x, const typename Kernel::coord& at,
                                            typename Kernel::position& next, std::uint32_t (&sum)[Kernel::n / 2]) const {
+    const auto add_up = [&]<bool EachCol>() __attribute__((always_inline)) {
+      if constexpr (Kernel::n > 128)
+        add_up_in_turns<Kernel, EachCol>(block, memory, at, next, sum);
+      else
+        this->template add_up<Kernel, EachCol>(block, memory, at, next, sum);
+    };
     if constexpr (Fast)
       Kernel::multiply(block, memory, x, at.k_tiles, next, sum);
     else if (has_cols<Kernel> && each_col())
-      add_up<Kernel, has_cols<Kernel>>(block, memory, at, next, sum);
+      add_up.template operator()<has_cols<Kernel>>();
     else
-      add_up<Kernel, false>(block, memory, at, next, sum);
+      add_up.template operator()<false>();
     multiply_by_constant<Kernel>(block, x, at, sum);
   }
 
@@ -198,67 +204,151 @@ private:
       }
   }
 
-  /// Up to 128 columns at a time, and k-tile by k-tile. Of more columns, the consumers take turns: while one's products are under way, the
-  /// other adds up. (Fewer are faster without: 4096 x 4096 x 4096 in 146 us by tiles of 128 columns, 154 in turns; H100.) EachCol: a
-  /// k-tile has a scale for each column.
+  /// What the products of a k-tile are multiplied by: those of a lane's two rows, with that of the columns, unless each has one.
+  template <class Kernel, bool EachCol, class Block>
+  __device__ __forceinline__ packed<float, 2> scales_of(Block& block, typename Kernel::shared& memory, int stage,
+                                                        int first) const {
+    const auto& given = memory.scales.stages[stage];
+    const float of_b = !EachCol && b.along_k() ? given.b[first / scale_block] : 1.0f;
+    packed<float, 2> scales{};
+#pragma unroll
+    for (int h = 0; h < 2; ++h) scales.item[h] = (a.along_k() ? given.a[row_of(block) + h * 8] : 1.0f) * of_b;
+    return scales;
+  }
+
+  /// Adds the products of a k-tile, of columns from `first` on; the stage is read then, unless there are more.
+  template <class Kernel, bool EachCol, class Block, int Items>
+  __device__ __forceinline__ void take(Block& block, typename Kernel::shared& memory, int stage, int first,
+                                       bool is_last, const packed<float, 2>& scales, std::uint32_t (&part)[Items],
+                                       std::uint32_t (&sum)[Kernel::n / 2]) const {
+    simt::fence_accumulators(part);
+    if constexpr (EachCol) {
+      const float* const of_cols = memory.scales.stages[stage].b + first + block.lane() % 4 * 2;
+#pragma unroll
+      for (int i = 0; i < Items; i += 4) {
+        const auto pair = *reinterpret_cast<const packed<float, 2>*>(of_cols + i * 2);
+#pragma unroll
+        for (int e = 0; e < 4; ++e) add(sum[first / 2 + i + e], scales.item[e / 2] * pair.item[e % 2], part[i + e]);
+      }
+      if (is_last) release<Kernel>(block, memory, stage);
+    } else {
+      if (is_last) release<Kernel>(block, memory, stage);
+#pragma unroll
+      for (int i = 0; i < Items; ++i) add(sum[first / 2 + i], scales.item[i / 2 % 2], part[i]);
+    }
+  }
+
+  /// Adds up k-tile by k-tile. Where registers have room for the products of two, one's are under way while the other's are added.
   template <class Kernel, bool EachCol, class Block>
   __device__ __forceinline__ void add_up(Block& block, typename Kernel::shared& memory,
                                          const typename Kernel::coord& at, typename Kernel::position& next,
                                          std::uint32_t (&sum)[Kernel::n / 2]) const {
-    constexpr int width = Kernel::n > 128 ? Kernel::n / 2 : Kernel::n, row_bytes = Kernel::row_bytes;
+    using products = std::uint32_t[Kernel::n / 2];
+#pragma unroll
+    for (int i = 0; i < Kernel::n / 2; ++i) sum[i] = 0;
+    const factors<Kernel> from(block, memory);
+    const auto start = [&](products & part) __attribute__((always_inline)) {
+      memory.ring.wait(next);
+      simt::products_begin();
+#pragma unroll
+      for (int p = 0; p < 4; ++p)
+        simt::multiply_rows<T, false, false, Kernel::n>(part, from.a(next.stage, p), from.b(next.stage, p), p > 0);
+      simt::products_end();
+    };
+    const auto finish = [&]<int Newer>(std::integral_constant<int, Newer>, int stage, products& part)
+        __attribute__((always_inline)) {
+      const auto scales = scales_of<Kernel, EachCol>(block, memory, stage, 0);
+      simt::products_wait<Newer>();
+      take<Kernel, EachCol>(block, memory, stage, 0, true, scales, part, sum);
+    };
+    constexpr std::integral_constant<int, 0> none;
+    if constexpr (Kernel::n > 96) {
+      products part;
+      for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
+        start(part);
+        finish(none, next.stage, part);
+      }
+    } else {
+      products even, odd;
+      int last = 0;
+      const auto start_next = [&](products & part) __attribute__((always_inline)) {
+        last = next.stage;
+        next.advance();
+        start(part);
+      };
+      constexpr std::integral_constant<int, 1> one;
+      start(even);
+      int k_tile = 1;
+      for (; k_tile + 1 < at.k_tiles; k_tile += 2) {
+        start_next(odd);
+        finish(one, last, even);
+        start_next(even);
+        finish(one, last, odd);
+      }
+      if (k_tile < at.k_tiles) {
+        start_next(odd);
+        finish(one, last, even);
+        finish(none, next.stage, odd);
+      } else {
+        finish(none, next.stage, even);
+      }
+      next.advance();
+    }
+  }
+
+  /// The same for more than 128 columns, half of them at a time; the consumers take turns: while one's products are under way, the other
+  /// adds up. (Fewer are faster without: 4096 x 4096 x 4096 in 146 us by tiles of 128 columns, 154 in turns; H100.)
+  template <class Kernel, bool EachCol, class Block>
+  __device__ __forceinline__ void add_up_in_turns(Block& block, typename Kernel::shared& memory,
+                                                  const typename Kernel::coord& at, typename Kernel::position& next,
+                                                  std::uint32_t (&sum)[Kernel::n / 2]) const {
+    constexpr int width = Kernel::n / 2;
     constexpr int threads = 128 * Kernel::consumers, turn = Kernel::consumers + 2;  // turn + group: of their barriers
-    constexpr bool in_turns = Kernel::n > width;
-    const int group = block.warp() / 4 - 1, row = row_of(block), lane = block.lane();
-    const bool a_varies = a.along_k(), b_varies = b.along_k();
+    const int group = block.warp() / 4 - 1;
     std::uint32_t part[width / 2];
 #pragma unroll
     for (int i = 0; i < Kernel::n / 2; ++i) sum[i] = 0;
-    if (in_turns && group == 1) simt::warpgroups_arrive(turn, threads);
+    const factors<Kernel> from(block, memory);
+    if (group == 1) simt::warpgroups_arrive(turn, threads);
     for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
       memory.ring.wait(next);
-      const auto& stage = memory.stages[next.stage];
-      const auto& given = memory.scales.stages[next.stage];
-      const std::uint64_t in_a = simt::operand_in_shared(stage.a + group * 64 * row_bytes, 16),
-                          in_b = simt::operand_in_shared(stage.b, 16);
-      float of_rows[2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h) of_rows[h] = a_varies ? given.a[row + h * 8] : 1.0f;
 #pragma unroll
       for (int first = 0; first < Kernel::n; first += width) {
-        const float of_b = !EachCol && b_varies ? given.b[first / scale_block] : 1.0f;
-        if (in_turns) simt::warpgroups_sync(turn + group, threads);
+        const auto scales = scales_of<Kernel, EachCol>(block, memory, next.stage, first);
+        simt::warpgroups_sync(turn + group, threads);
         simt::products_begin();
 #pragma unroll
         for (int p = 0; p < 4; ++p) {
-          simt::multiply_rows<T, false, false, width>(part, in_a + p * 2, in_b + first * (row_bytes / 16) + p * 2,
-                                                      p > 0);
-          if (p >= (in_turns ? 2 : 3)) simt::products_end();
+          simt::multiply_rows<T, false, false, width>(part, from.a(next.stage, p), from.b(next.stage, p, first), p > 0);
+          if (p >= 2) simt::products_end();
         }
-        if (in_turns) {
-          simt::products_wait<1>();  // the last of four goes on: the other's follow it without a gap
-          simt::warpgroups_arrive(turn + 1 - group, threads);
-        }
+        simt::products_wait<1>();  // the last of four goes on: the other's follow it without a gap
+        simt::warpgroups_arrive(turn + 1 - group, threads);
         simt::products_wait<0>();
-        simt::fence_accumulators(part);
-        const bool is_last = first + width == Kernel::n;
-        if (is_last && !EachCol) release<Kernel>(block, memory, next.stage);
-        if constexpr (EachCol) {
-#pragma unroll
-          for (int i = 0; i < width / 2; i += 4) {
-            const auto of_cols = *reinterpret_cast<const packed<float, 2>*>(given.b + first + i * 2 + lane % 4 * 2);
-#pragma unroll
-            for (int e = 0; e < 4; ++e) add(sum[first / 2 + i + e], of_rows[e / 2] * of_cols.item[e % 2], part[i + e]);
-          }
-          if (is_last) release<Kernel>(block, memory, next.stage);
-        } else {
-          const float scale[2] = {of_rows[0] * of_b, of_rows[1] * of_b};
-#pragma unroll
-          for (int i = 0; i < width / 2; ++i) add(sum[first / 2 + i], scale[i / 2 % 2], part[i]);
-        }
+        take<Kernel, EachCol>(block, memory, next.stage, first, first + width == Kernel::n, scales, part, sum);
       }
     }
-    if (in_turns && group == 0) simt::warpgroups_sync(turn, threads);
+    if (group == 0) simt::warpgroups_sync(turn, threads);
   }
+
+  /// Where the factors of a step of k lie, of a consumer.
+  template <class Kernel>
+  struct factors {
+    std::uint64_t first_a, first_b;  ///< of the first stage
+
+    template <class Block>
+    __device__ factors(Block& block, typename Kernel::shared& memory)
+        : first_a(simt::operand_in_shared(memory.stages[0].a + (block.warp() / 4 - 1) * 64 * Kernel::row_bytes, 16)),
+          first_b(simt::operand_in_shared(memory.stages[0].b, 16)) {}
+    __device__ static std::uint32_t begin(int stage, int step) {
+      return static_cast<std::uint32_t>(stage * sizeof(typename Kernel::shared::stage)) + step * 32;
+    }
+    __device__ std::uint64_t a(int stage, int step) const { return simt::operand_after(first_a, begin(stage, step)); }
+    __device__ std::uint64_t b(int stage, int step, int col = 0) const {
+      return simt::operand_after(first_b, begin(stage, step) + col * Kernel::row_bytes);
+    }
+  };
+
   /// All lanes of a warp have read a k-tile, and its scales.
   template <class Kernel, class Block>
   __device__ __forceinline__ static void release(Block& block, typename Kernel::shared& memory, int stage) {

@@ -174,13 +174,13 @@ struct transaction_barrier {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
   __device__ void arrive() { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory"); }
-  /// Waits for the end of the phase, if it is the current one: odd or even.
-  __device__ void wait(bool odd) {
+  /// Waits for the end of the phase, if it is the current one: odd (1) or even (0).
+  __device__ void wait(std::uint32_t odd) {
     std::uint32_t ended = 0;
     while (ended == 0)
       asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
                    : "=r"(ended)
-                   : "r"(address()), "r"(std::uint32_t(odd))
+                   : "r"(address()), "r"(odd)
                    : "memory");
   }
 #endif
@@ -190,6 +190,11 @@ struct transaction_barrier {
 
 /// Makes initialised barriers known to TMA. One thread calls, before the block meets.
 __device__ inline void barriers_visible() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+
+/// Has TMA read a description that will be needed soon.
+__device__ inline void fetch_description(const tile_map& map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
 
 __device__ inline void copy_tile(void* to, const tile_map& map, transaction_barrier& done, int x, int y, int z) {
   asm volatile(

@@ -71,6 +71,11 @@ __device__ inline std::uint64_t operand_in_shared(const void* tile, int columns)
   return std::uint64_t(1) << 62 | std::uint64_t(1024 / 16) << 32 | std::uint64_t(columns / 16) << 16 | address / 16;
 }
 
+/// The same `bytes` further on, a multiple of 16: the address is in the lower bits, and never leaves them.
+__device__ inline std::uint64_t operand_after(std::uint64_t operand, std::uint32_t bytes) {
+  return (operand & ~std::uint64_t(0xffffffff)) | (std::uint32_t(operand) + bytes / 16);
+}
+
 namespace detail {
 
 // clang-format off
