@@ -61,7 +61,7 @@ parts_plan plan_from_tensor_cores(const P& where, const gemm_problem<float, floa
     parts_plan plan;
     plan.wgmma = plan_parts_by_wgmma(where, x);
     const gemm_plan of_large = plan_parts_by_mma<large>(x, on), of_small = plan_parts_by_mma<small>(x, on);
-    plan.large = of_large.clocks <= of_small.clocks && !(large_is_elsewhere<bfloat16_part, TC> && wgmma_available());
+    plan.large = of_large.clocks <= of_small.clocks;
     plan.mma = plan.large ? of_large : of_small;
     plan.by_wgmma = plan.wgmma.clocks < plan.mma.clocks;
     plan.clocks = min(plan.wgmma.clocks, plan.mma.clocks) +
@@ -87,9 +87,8 @@ void gemm_from_tensor_cores(const P& where, const gemm_problem<float, float, TC,
   const float_originals floats{x.a, x.b, x.k};
   if (plan.by_wgmma && gemm_of_parts_by_wgmma(where, parts, plan.wgmma, floats)) return;
   constexpr auto type = simt::mma_type::bfloat16;
-  plan.large
-      ? launch_mma<type, large, true, true, large_is_elsewhere<bfloat16_part, TC>>(where, parts, plan.mma, floats)
-      : launch_mma<type, small, true, true>(where, parts, plan.mma, floats);
+  plan.large ? launch_mma<type, large, true, true>(where, parts, plan.mma, floats)
+             : launch_mma<type, small, true, true>(where, parts, plan.mma, floats);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

@@ -28,7 +28,6 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
-#include <pmpp/gemm/available.hpp>
 #include <pmpp/gemm/complex_numbers.hpp>
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -81,14 +80,8 @@ constexpr mma_tile small_tf32_tile(const mma_tile& t) {
   return {.m = t.m / 2, .n = t.n, .warp_m = t.warp_m / 2, .warp_n = t.warp_n, .stages = 4, .blocks = 4};
 }
 
-/// Whether large tiles of such elements are for machines without wgmma alone: of half, bfloat16, bytes and parts of floats.
-template <class T, class TC>
-inline constexpr bool large_is_elsewhere = sizeof(T) <= 2 && sizeof(TC) >= 2 && sizeof(TC) <= 8;
-
-/// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k. Elsewhere: code for sm_90a, where wgmma is
-/// faster, is empty.
-template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB,
-          bool Elsewhere = false>
+/// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k.
+template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
 struct mma_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
@@ -137,15 +130,6 @@ struct mma_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
-    if constexpr (!Elsewhere)
-#endif
-      make_tile(block, memory, x);
-  }
-
-private:
-  template <class Block>
-  PMPP_HOST_DEVICE static void make_tile(Block& block, shared& memory, const arguments& x) {
     simt::previous_kernels_done();
     const coord at(block, x);
     sum_type sum[tiles_m][blocks_n][4] = {};
@@ -159,6 +143,7 @@ private:
     write(x, at, sum);
   }
 
+private:
   /// Which part of the product this block and this thread work out.
   struct coord {
     std::int64_t row, col;        ///< of C, where the tile begins
@@ -412,37 +397,41 @@ private:
 
   /// Writes C, or the partial sums of a split. Where C is read, all pairs of 16 rows are on their way at once.
   PMPP_HOST_DEVICE static void write(const arguments& x, const coord& at, const sum_type (&sum)[tiles_m][blocks_n][4]) {
-    TC* const c = x.c.data + at.batch * x.c.batch_stride;
-    sum_type* const partials = x.partials + (at.batch * x.splits + at.split) * x.c.rows * x.partial_row;
+    const std::int64_t col = at.col + at.warp_col + at.t * 2, cols = x.c.cols - col;  // of this lane's first pair on
     unrolled<tiles_m>([&](int i) {
+      const std::int64_t first = at.row + at.warp_row + i * 16 + at.g;
+      // f(pair, how many of it lie in C, row of the two, column from `col` on)
       const auto each_pair = [&](auto f) {
         unrolled<2 * blocks_n>([&](int p) {
-          const int h = p / blocks_n, j = p % blocks_n;
-          const std::int64_t row = at.row + at.warp_row + i * 16 + h * 8 + at.g;
-          const std::int64_t col = at.col + at.warp_col + j * 8 + at.t * 2;
-          if (row < x.c.rows && col < x.c.cols) f(p, &sum[i][j][2 * h], row, col);
+          const int h = p / blocks_n, j = p % blocks_n * 8;
+          if (first + h * 8 < x.c.rows && j < cols) f(p, j + 1 < cols ? 2 : 1, h, j);
         });
       };
-      if (x.splits > 1)
-        return each_pair([&](int, const sum_type* y, std::int64_t row, std::int64_t col) {
-          for (int e = 0; e < 2; ++e)
-            if (col + e < x.c.cols) partials[row * x.partial_row + col + e] = y[e];
+      if (x.splits > 1) {
+        sum_type* const to = x.partials + ((at.batch * x.splits + at.split) * x.c.rows + first) * x.partial_row + col;
+        return each_pair([&](int p, int there, int h, int j) {
+          for (int e = 0; e < there; ++e) to[h * 8 * x.partial_row + j + e] = sum[i][p % blocks_n][2 * h + e];
         });
-      TC old[2 * blocks_n][2] = {};
+      }
+      TC* const to = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + col * x.c.col_stride;
+      packed<TC, 2> old[2 * blocks_n] = {};
       if (x.result.reads())
-        each_pair([&](int p, const sum_type*, std::int64_t row, std::int64_t col) {
-          for (int e = 0; e < 2; ++e)
-            if (col + e < x.c.cols) old[p][e] = c[row * x.c.row_stride + (col + e) * x.c.col_stride];
+        each_pair([&](int p, int there, int h, int j) {
+          const TC* const from = to + h * 8 * x.c.row_stride + j * x.c.col_stride;
+          old[p].item[0] = from[0];
+          if (there == 2) old[p].item[1] = from[x.c.col_stride];
         });
-      each_pair([&](int p, const sum_type* y, std::int64_t row, std::int64_t col) {
-        TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
-        if (x.c_in_words && col + 2 <= x.c.cols) {
-          packed<TC, 2> pair{};
-          for (int e = 0; e < 2; ++e) pair.item[e] = x.result(y[e], old[p] + e, row, col + e);
-          *reinterpret_cast<packed<TC, 2>*>(to) = pair;
+      each_pair([&](int p, int there, int h, int j) {
+        TC* const place = to + h * 8 * x.c.row_stride + j * x.c.col_stride;
+        packed<TC, 2> pair{};
+        for (int e = 0; e < 2; ++e)
+          if (e < there)
+            pair.item[e] = x.result(sum[i][p % blocks_n][2 * h + e], &old[p].item[e], first + h * 8, col + j + e);
+        if (x.c_in_words && there == 2) {
+          *reinterpret_cast<packed<TC, 2>*>(place) = pair;
         } else {
-          for (int e = 0; e < 2; ++e)
-            if (col + e < x.c.cols) to[e * x.c.col_stride] = x.result(y[e], old[p] + e, row, col + e);
+          place[0] = pair.item[0];
+          if (there == 2) place[x.c.col_stride] = pair.item[1];
         }
       });
     });
@@ -470,12 +459,12 @@ constexpr gemm_cost mma_cost_of(const machine& on) {
           on.fits(shared)};
 }
 
-/// Enqueues a product on tensor cores, cut up as planned. Elsewhere: see mma_kernel.
-template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, bool Elsewhere = false, class P, class T,
-          class TC, class S, class Epilogue, class Originals = no_originals>
+/// Enqueues a product on tensor cores, cut up as planned.
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class T, class TC, class S,
+          class Epilogue, class Originals = no_originals>
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
                 const Originals& originals = {}) {
-  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Elsewhere>;
+  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
   using sum = typename kernel::sum_type;
   const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum)));
   const std::int64_t partials = plan.splits > 1 ? x.batch * plan.splits * x.c.rows * row_length : 0;
@@ -504,15 +493,12 @@ bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int6
 }
 
 /// The same, for any operands: one that cannot be read by words is copied first.
-template <simt::mma_type Type, mma_tile Tile, bool Elsewhere = false, class P, class T, class TC, class S,
-          class Epilogue>
+template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
 void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
   const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
   const copy_wish of_a{mma_copies_first(x.a, x.c.cols, x.batch), a}, of_b{mma_copies_first(x.b, x.c.rows, x.batch), b};
   const auto multiply = [&](const auto& y) {
-    const auto by = [&]<bool AlongKA, bool AlongKB>() {
-      launch_mma<Type, Tile, AlongKA, AlongKB, Elsewhere>(where, y, plan);
-    };
+    const auto by = [&]<bool AlongKA, bool AlongKB>() { launch_mma<Type, Tile, AlongKA, AlongKB>(where, y, plan); };
     if constexpr (sizeof(T) == 1)
       by.template operator()<true, true>();
     else if (a)
@@ -625,7 +611,7 @@ mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& o
     for (const bool exchanged : {false, true}) {
       if (exchanged && sizeof(T) < 4) continue;
       const auto y = exchanged ? x.exchanged() : x;
-      if (!large_is_elsewhere<T, TC> || !wgmma_available()) consider(plan_mma_tile<Type, Large>(y, 0, on), exchanged);
+      consider(plan_mma_tile<Type, Large>(y, 0, on), exchanged);
       consider(plan_mma_tile<Type, Small>(y, 1, on), exchanged);
       if constexpr (Narrow.m > 0) consider(plan_mma_tile<Type, Narrow>(y, 2, on), exchanged);
     }
@@ -650,7 +636,7 @@ void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilog
         where, x,
         plan_gemm(mma_cost_of<Type, T, least>(machine_of(where)), x.c.rows, x.c.cols, x.k, x.batch, machine_of(where)));
   else if (plan.tile == 0)
-    gemm_by_mma<Type, Large, large_is_elsewhere<T, TC>>(where, y, plan.cut);
+    gemm_by_mma<Type, Large>(where, y, plan.cut);
   else if (plan.tile == 1)
     gemm_by_mma<Type, Small>(where, y, plan.cut);
   else if constexpr (Narrow.m > 0)
