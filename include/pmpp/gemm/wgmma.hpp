@@ -118,6 +118,15 @@ struct wgmma_burden {
 // The constants below are clocks of an H200, fitted to 3200 times of random shapes of bfloat16 (benchmark/gemm_sweep), of which half
 // are within a tenth of what they say.
 
+/// How much longer than usual C takes: what TMA cannot write, lanes do, by words; what it cannot read, by elements. Along columns lanes
+/// have single elements.
+template <class Problem>
+double burden_of_c(const Problem& x, bool exchanged) {
+  constexpr std::int64_t size = sizeof(typename Problem::type_c);
+  const bool by_tma = x.c.is_written_by(16 / size) && x.c.cols * size % 16 == 0, reads = x.result.reads();
+  return (by_tma ? (reads ? 1.9 : 1) : reads ? 6.7 : 3.3) * (exchanged ? (reads ? 2 : 1.6) : 1);
+}
+
 /// How many clocks a tile of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
 inline double wgmma_tile_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                                 const wgmma_burden& of) {
@@ -313,10 +322,6 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       const auto copy_clocks = [&](const gemm_operand<T>& y, bool along_k) {
         return clocks_of_repack(y, along_k, x.k, x.batch, on);
       };
-      // What TMA cannot write, lanes do, by words; what it cannot read, by elements.
-      const bool c_by_tma = x.c.is_written_by(16 / sizeof(TC)) && x.c.cols * sizeof(TC) % 16 == 0,
-                 reads_c = x.result.reads();
-      const double of_c = c_by_tma ? (reads_c ? 1.9 : 1) : reads_c ? 6.7 : 3.3;
       struct choice {
         wgmma_plan plan{1};
         double clocks = 0;
@@ -337,10 +342,11 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
               if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
             };
             const unsigned tiles = is_float ? 0b111 : 0b1111;
-            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, {of_a, of_b, of_c}), false);
+            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, {of_a, of_b, burden_of_c(x, false)}),
+                     false);
             if constexpr (sizeof(T) == 2)
               consider(plan_wgmma(tiles_down | (a_along_k ? tiles_only_down : 0), x.c.cols, x.c.rows, k_tiles, x.batch,
-                                  on, {of_b, of_a, of_c}),
+                                  on, {of_b, of_a, burden_of_c(x, true)}),
                        true);
           }
         return least;

@@ -421,11 +421,12 @@ bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, T
   const auto y = as_factors(x);
   const machine& on = machine_of(where);
   const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(scale_block));
-  wgmma_plan best = plan_wgmma(tiles_for_scales(of_b), x.c.rows, x.c.cols, k_tiles, x.batch, on);
+  wgmma_plan best =
+      plan_wgmma(tiles_for_scales(of_b), x.c.rows, x.c.cols, k_tiles, x.batch, on, {.c = burden_of_c(x, false)});
   if constexpr (std::is_same_v<A, B>) {  // else factors of exchanged operands are of another type
     const unsigned tiles = tiles_for_scales(of_a);
     wgmma_plan down = plan_wgmma((tiles & tiles_down) | (tiles == 0b1011 ? 0 : tiles_only_down), x.c.cols, x.c.rows,
-                                 k_tiles, x.batch, on);
+                                 k_tiles, x.batch, on, {.c = burden_of_c(x, true)});
     down.exchanged = true;
     if (down.clocks < best.clocks) best = down;
   }
