@@ -8,8 +8,8 @@
 //   2. The block streams its elements through shared memory, a tile at a time, the next ones on their way.
 //      - No end lies in the tile: each thread adds its elements to an accumulator of its own (where the order of
 //        operands matters: the block folds the tile). Long segments cost no more than a plain reduction.
-//      - Its segments have two elements each or fewer: each thread folds whole segments and writes them, while the next
-//        offsets are on their way. What is longer, or began before the tile, is folded by a warp.
+//      - Its segments are short, of up to four elements on average: each thread folds whole segments and writes them, while
+//        the next offsets are on their way. One that is long, or goes over an edge of the tile, is folded by a warp.
 //      - Else threads mark where segments begin, one thread a segment; the tile is scanned from mark to mark
 //        (block/segmented_scan.hpp), after what the block has of the segment that was open; each segment finds its value
 //        at its last element. Values are written in the order of segments, whole lines at a time.
@@ -165,8 +165,8 @@ struct segmented_reduce_kernel {
   static_assert(stages >= 2, "pmpp: one tile is worked on while another one is loaded");
   /// Segments that a thread looks at together.
   static constexpr int each = 4, batch = threads * each;
-  /// Elements that a thread folds by itself, at most, where segments are short.
-  static constexpr int few = 16;
+  /// Segments are short where they have so many elements on average; a thread folds one of so many by itself.
+  static constexpr int short_average = 4, few = 16;
   using order = operand_order<Op, A>;
   using join = join_parts<A, Op>;
 
@@ -176,7 +176,7 @@ struct segmented_reduce_kernel {
     std::int64_t n, first;         ///< elements in all, and in the first vector
     std::int64_t vector, vectors;  ///< the first one of the block, and the end of all it has
     int tiles;
-    bool many_ends;  ///< one for two elements, or more
+    bool has_short;  ///< its segments are short, on average
 
     /// The first element of a tile, which may lie in front of `begin`.
     PMPP_HOST_DEVICE std::int64_t begin_of(int tile) const {
@@ -240,7 +240,7 @@ struct segmented_reduce_kernel {
       }
       if (has_accumulated) flush(block, memory, a, accumulated, has_accumulated);
 
-      if (p.many_ends && block.sync_or(are_short(block, memory, at_hand, from, segment, begin, end))) {
+      if (p.has_short && block.sync_or(are_short(block, memory, at_hand, from, segment, begin, end))) {
         for (;;) {
           const ends next = load_ends(block, memory, a, from + batch);
           if (block.sync_or(fold_short(block, memory, a, stage, at_hand, from, segment, begin, end))) break;
@@ -318,7 +318,7 @@ private:
       p.vectors = ceil_div(p.end - p.first, std::int64_t(Items));
       p.tiles = static_cast<int>(ceil_div(p.end - p.begin_of(0), std::int64_t(layout::elements)));
       if (p.tiles == 0) p.tiles = 1;  // of no elements: there may be ends
-      p.many_ends = p.end - p.begin <= 2 * (p.end_segment - p.first_segment);
+      p.has_short = p.end - p.begin <= short_average * (p.end_segment - p.first_segment);
       memory.carry = segment_part<A>{};
       memory.first = segment_part<A>{};
       memory.started_last = ticket == unsigned(block.count()) - 1;
@@ -372,8 +372,8 @@ private:
     has_accumulated = false;
   }
 
-  /// Whether the segments at hand from `segment` on have two elements of the tile each or fewer: the thread that has the
-  /// last of them knows.
+  /// Whether the segments at hand from `segment` on are short as far as they lie in the tile: the thread that has the last of
+  /// them knows.
   PMPP_HOST_DEVICE static bool are_short(auto& block, const shared& memory, const ends& e, std::int64_t from,
                                          std::int64_t segment, std::int64_t begin, std::int64_t end) {
     const piece& p = memory.mine;
@@ -382,7 +382,7 @@ private:
     for (int i = 0; i < each; ++i)
       if (from + i * threads + block.thread() == last)
         until = last == p.end_segment ? end : min(end, static_cast<std::int64_t>(e.begin[i]));
-    return until - max(begin, p.begin) <= 2 * (last - segment);
+    return until - max(begin, p.begin) <= short_average * (last - segment);
   }
 
   /// Elements [first, end) of a tile, from the left; any value if there are none.
@@ -400,8 +400,8 @@ private:
     return sum;
   }
 
-  /// Folds the segments at hand from `segment` on that end in the tile, each by a thread, and writes their values. True
-  /// for one thread if the first that does not end in it is among them.
+  /// Folds the segments at hand from `segment` on that end in the tile, and writes their values. One thread finds the first
+  /// that does not, if it is among them: true.
   PMPP_HOST_DEVICE static bool fold_short(auto& block, shared& memory, const arguments& a,
                                           typename layout::stage& stage, const ends& e, std::int64_t from,
                                           std::int64_t segment, std::int64_t begin, std::int64_t end) {
@@ -415,7 +415,6 @@ private:
     };
     const int first = static_cast<int>(segment - from),
               ends_before = static_cast<int>(min(p.end_segment - from, std::int64_t(batch)));
-    const Out out = a.out + from;
     unsigned left = 0;  // to the warp; bit i
     for (int i = 0; i < each; ++i) {
       const int s = i * threads + block.thread();
@@ -423,7 +422,7 @@ private:
       if (s > first && s < ends_before && s_end <= size && s_end - s_begin <= few) {
         A value = a.init;
         if (s_begin < s_end) value = static_cast<A>(a.op(a.init, fold_elements(a, stage, s_begin, s_end)));
-        out[s] = static_cast<value_of<Out>>(value);
+        a.out[from + s] = static_cast<value_of<Out>>(value);
       } else if (s == first || (s > first && s <= ends_before && s_begin <= size)) {
         left |= 1u << i;
       }
