@@ -48,7 +48,7 @@ ALL = 9999
 # allocation" and ends them, in most runs beside other programs and in none alone.
 NOT_MEMCHECKED = re.compile(r"_types|_debug$|^(comparators|control_flow|csr_matrix|edge_list|machine.*|math|matrix_market|occupancy|operators)$")
 INITCHECKED = {"alignment", "bfs", "bounds", "by_key", "convolution", "convolution_layer", "floyd_warshall", "gemm", "gemm_default", "gemm_tensor_cores", "gemv", "histogram",
-               "image", "memory", "merge", "network", "reduce", "scan", "segmented", "segmented_runs", "segmented_sort", "select",
+               "image", "memory", "merge", "network", "reduce", "scan", "segmented", "segmented_runs", "segmented_short", "segmented_sort", "select",
                "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm", "spmv", "stencil", "top_k",
                "top_k_default", "top_k_rows", "transform", "transpose", "wavefront", "workspace"}
 # racecheck sees shared memory: programs of the kernels that use it, one for each way through each primitive. Those of further types
@@ -59,7 +59,7 @@ INITCHECKED = {"alignment", "bfs", "bounds", "by_key", "convolution", "convoluti
 RACECHECKED = {"alignment", "bfs", "bounds", "by_key", "cluster", "convolution", "convolution_layer", "convolution_layer_half", "convolution_separable", "convolution_strips",
                "convolution_volume", "distributed_sort_by_digits", "find", "floyd_warshall", "gemm", "gemm_float_parts", "gemm_batched", "gemm_bulk", "gemm_double", "gemm_tensor_cores", "gemm_wgmma",
                "gemm_wgmma_double", "gemm_wgmma_parts", "gemm_wgmma_splits", "gemv", "groups", "histogram", "image", "launch", "launch_together",
-               "merge", "mma", "network", "nth_element", "reduce", "scan", "search", "segmented", "segmented_runs", "segmented_sort", "segmented_sort_by_key",
+               "merge", "mma", "network", "nth_element", "reduce", "scan", "search", "segmented", "segmented_runs", "segmented_short", "segmented_sort", "segmented_sort_by_key",
                "segmented_sort_tiles", "select", "sets", "sort", "sort_by_key", "sort_merge", "sort_radix", "sparse", "sparse_formats", "spmm",
                "spmv", "stencil", "top_k", "top_k_rows", "transform", "transpose", "wavefront"}
 WEIGHT = {"memcheck": 0.0002, "racecheck": 0.001, "initcheck": 0.0001}  # seconds for a byte of text, roughly

@@ -3,6 +3,7 @@
 // Segments and runs for the tests of segmented.hpp, and what its functions should give.
 //
 //   segmented.cpp        reductions and scans of segments
+//   segmented_short.cpp  reductions of short ones
 //   segmented_runs.cpp   reductions of runs of keys
 //   segmented_run_counts.cpp   how many runs there are: counts and lengths on the device
 #pragma once

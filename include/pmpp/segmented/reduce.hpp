@@ -8,6 +8,8 @@
 //   2. The block streams its elements through shared memory, a tile at a time, the next ones on their way.
 //      - No end lies in the tile: each thread adds its elements to an accumulator of its own (where the order of
 //        operands matters: the block folds the tile). Long segments cost no more than a plain reduction.
+//      - Its segments are short, of up to four elements on average: each thread folds whole segments and writes them, while
+//        the next offsets are on their way. One that is long, or goes over an edge of the tile, is folded by a warp.
 //      - Else threads mark where segments begin, one thread a segment; the tile is scanned from mark to mark
 //        (block/segmented_scan.hpp), after what the block has of the segment that was open; each segment finds its value
 //        at its last element. Values are written in the order of segments, whole lines at a time.
@@ -162,7 +164,9 @@ struct segmented_reduce_kernel {
                        stages = Tuning.stages, min_blocks = layout::min_blocks;
   static_assert(stages >= 2, "pmpp: one tile is worked on while another one is loaded");
   /// Segments that a thread looks at together.
-  static constexpr int each = 4;
+  static constexpr int each = 4, batch = threads * each;
+  /// Segments are short where they have so many elements on average; a thread folds one of so many by itself.
+  static constexpr int short_average = 4, few = 16;
   using order = operand_order<Op, A>;
   using join = join_parts<A, Op>;
 
@@ -172,6 +176,7 @@ struct segmented_reduce_kernel {
     std::int64_t n, first;         ///< elements in all, and in the first vector
     std::int64_t vector, vectors;  ///< the first one of the block, and the end of all it has
     int tiles;
+    bool has_short;  ///< its segments are short, on average
 
     /// The first element of a tile, which may lie in front of `begin`.
     PMPP_HOST_DEVICE std::int64_t begin_of(int tile) const {
@@ -186,6 +191,7 @@ struct segmented_reduce_kernel {
     std::int64_t split[2];  ///< how many ends lie before the block, and before the next one
     piece mine;
     segment_part<A> carry;  ///< what the block has of the open segment, but for accumulators of the threads
+    segment_part<A> open;   ///< the next carry, while this one is read
     segment_part<A> first;  ///< as in segment_carry
     std::int64_t stop;      ///< the first segment that does not end in the tile; it ends at:
     std::int64_t next_end;
@@ -214,7 +220,8 @@ struct segmented_reduce_kernel {
     for (int k = 0; k < items; ++k) memory.marks[block.thread() * items + k] = 0;
     for (int tile = 0; tile < stages - 1; ++tile) load(block, memory, a, tile);
     std::int64_t segment = p.first_segment, next_end = -1;  // the next one to end; it ends at (-1: look)
-    ends at_hand = load_ends(block, memory, a, segment);
+    std::int64_t from = segment;                            // of the segments at hand
+    ends at_hand = load_ends(block, memory, a, from);
     if (block.thread() == 0)
       memory.began_before = p.first_segment < p.end_segment && static_cast<std::int64_t>(at_hand.begin[0]) < p.begin &&
                             at_hand.begin[0] < at_hand.end[0];
@@ -233,9 +240,20 @@ struct segmented_reduce_kernel {
       }
       if (has_accumulated) flush(block, memory, a, accumulated, has_accumulated);
 
-      std::int64_t from = segment;  // of the segments at hand
+      if (p.has_short && block.sync_or(are_short(block, memory, at_hand, from, segment, begin, end))) {
+        for (;;) {
+          const ends next = load_ends(block, memory, a, from + batch);
+          if (block.sync_or(fold_short(block, memory, a, stage, at_hand, from, segment, begin, end))) break;
+          from += batch;
+          at_hand = next;
+        }
+        if (block.thread() == 0) memory.carry = memory.open;
+        segment = memory.stop;
+        next_end = memory.next_end;
+        continue;
+      }
       while (!block.sync_or(mark(block, memory, at_hand, from, begin, end))) {
-        from += threads * each;
+        from += batch;
         at_hand = load_ends(block, memory, a, from);
       }
       next_end = memory.next_end;
@@ -243,10 +261,10 @@ struct segmented_reduce_kernel {
         scan<true>(block, memory, a, stage, begin, end);
       else
         scan<false>(block, memory, a, stage, begin, end);
-      for (const std::int64_t stop = memory.stop; segment < stop; segment += threads * each)
+      for (const std::int64_t stop = memory.stop; segment < stop; segment += batch)
         write(block, memory, a, stage, load_ends(block, memory, a, segment), segment, stop, begin);
-      segment = memory.stop;
-      at_hand = load_ends(block, memory, a, segment);
+      from = segment = memory.stop;
+      at_hand = load_ends(block, memory, a, from);
     }
     if (block.count() == 1) return;
     if (has_accumulated) flush(block, memory, a, accumulated, has_accumulated);
@@ -300,6 +318,7 @@ private:
       p.vectors = ceil_div(p.end - p.first, std::int64_t(Items));
       p.tiles = static_cast<int>(ceil_div(p.end - p.begin_of(0), std::int64_t(layout::elements)));
       if (p.tiles == 0) p.tiles = 1;  // of no elements: there may be ends
+      p.has_short = p.end - p.begin <= short_average * (p.end_segment - p.first_segment);
       memory.carry = segment_part<A>{};
       memory.first = segment_part<A>{};
       memory.started_last = ticket == unsigned(block.count()) - 1;
@@ -320,7 +339,7 @@ private:
   PMPP_HOST_DEVICE static ends load_ends(auto& block, const shared& memory, const arguments& a, std::int64_t from) {
     ends e{};
     const std::int64_t s = from + block.thread();
-    const auto exist = [&](std::int64_t last) { return static_cast<int>(min(last - s, std::int64_t(each) * threads)); };
+    const auto exist = [&](std::int64_t last) { return static_cast<int>(min(last - s, std::int64_t(batch))); };
     const int begins = exist(memory.mine.end_segment), ends = exist(memory.mine.segments - 1);
     for (int i = 0; i < each; ++i) {
       if (i * threads <= begins) e.begin[i] = a.offsets[s + i * threads];
@@ -351,6 +370,99 @@ private:
     if (block.thread() == 0) memory.carry = join{a.op}(memory.carry, segment_part<A>{y, 0, true});
     block.sync();
     has_accumulated = false;
+  }
+
+  /// Whether the segments at hand from `segment` on are short as far as they lie in the tile: the thread that has the last of
+  /// them knows.
+  PMPP_HOST_DEVICE static bool are_short(auto& block, const shared& memory, const ends& e, std::int64_t from,
+                                         std::int64_t segment, std::int64_t begin, std::int64_t end) {
+    const piece& p = memory.mine;
+    const std::int64_t last = min(p.end_segment, from + batch - 1);
+    std::int64_t until = end_of_time;  // of the thread that has it: where it begins
+    for (int i = 0; i < each; ++i)
+      if (from + i * threads + block.thread() == last)
+        until = last == p.end_segment ? end : min(end, static_cast<std::int64_t>(e.begin[i]));
+    return until - max(begin, p.begin) <= short_average * (last - segment);
+  }
+
+  /// Elements [first, end) of a tile, from the left; any value if there are none.
+  PMPP_HOST_DEVICE static A fold_elements(const arguments& a, typename layout::stage& stage, unsigned first,
+                                          unsigned end) {
+    const auto element = [&](unsigned i) {
+      return static_cast<A>(block::access<In>::value(a.in, stage.loaded(i / Items), i % Items));
+    };
+    if (first >= end) return A{};
+    A sum = element(first);
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // nearly all have few
+#endif
+    for (unsigned i = first + 1; i < end; ++i) sum = static_cast<A>(order::in_order(a.op)(sum, element(i)));
+    return sum;
+  }
+
+  /// Folds the segments at hand from `segment` on that end in the tile, and writes their values. One thread finds the first
+  /// that does not, if it is among them: true.
+  PMPP_HOST_DEVICE static bool fold_short(auto& block, shared& memory, const arguments& a,
+                                          typename layout::stage& stage, const ends& e, std::int64_t from,
+                                          std::int64_t segment, std::int64_t begin, std::int64_t end) {
+    const piece& p = memory.mine;
+    using place = std::conditional_t<sizeof(value_of<Offsets>) <= 4, std::uint32_t, std::uint64_t>;
+    const auto size = static_cast<unsigned>(end - begin);
+    // From where the tile begins; size + 1 for all that is not in it.
+    const auto in_tile = [&](value_of<Offsets> offset) {
+      return static_cast<unsigned>(
+          min(static_cast<place>(offset) - static_cast<place>(begin), static_cast<place>(size + 1)));
+    };
+    const int first = static_cast<int>(segment - from),
+              ends_before = static_cast<int>(min(p.end_segment - from, std::int64_t(batch)));
+    unsigned left = 0;  // to the warp; bit i
+    for (int i = 0; i < each; ++i) {
+      const int s = i * threads + block.thread();
+      const unsigned s_begin = in_tile(e.begin[i]), s_end = in_tile(e.end[i]);
+      if (s > first && s < ends_before && s_end <= size && s_end - s_begin <= few) {
+        A value = a.init;
+        if (s_begin < s_end) value = static_cast<A>(a.op(a.init, fold_elements(a, stage, s_begin, s_end)));
+        a.out[from + s] = static_cast<value_of<Out>>(value);
+      } else if (s == first || (s > first && s <= ends_before && s_begin <= size)) {
+        left |= 1u << i;
+      }
+    }
+    bool found = false;
+    while (const unsigned lanes_left = block.ballot(left != 0)) {
+      const int lane = simt::trailing_zeros(lanes_left), i = simt::trailing_zeros(block.shuffle(left, lane));
+      if (block.lane() == lane) left &= left - 1;
+      const std::int64_t s = from + i * threads + (block.thread() - block.lane() + lane);
+      found |= fold_by_warp(block, memory, a, stage, s, segment, begin, end);
+    }
+    return found;
+  }
+
+  /// The same for one segment.
+  PMPP_HOST_DEVICE static bool fold_by_warp(auto& block, shared& memory, const arguments& a,
+                                            typename layout::stage& stage, std::int64_t s, std::int64_t segment,
+                                            std::int64_t begin, std::int64_t end) {
+    const piece& p = memory.mine;
+    const auto s_begin = static_cast<std::int64_t>(a.offsets[s]);
+    const bool last = s == p.end_segment;
+    const std::int64_t s_end = last ? end_of_time : static_cast<std::int64_t>(a.offsets[s + 1]);
+    const auto first = static_cast<int>(max(s_begin, max(begin, p.begin)) - begin);
+    const int n = static_cast<int>(min(s_end, end) - begin) - first, share = ceil_div(n, simt::warp_size) | 1;
+    const auto of_lane = [&](int lane) { return first + min(n, lane * share); };
+    const A sum = block::warp_reduce(block, fold_elements(a, stage, of_lane(block.lane()), of_lane(block.lane() + 1)),
+                                     a.op, max(1, ceil_div(n, share)));
+    if (block.lane() != 0) return false;
+    segment_part<A> part{sum, 0, n > 0};
+    if (s == segment) part = join{a.op}(memory.carry, part);
+    if (s_end > end) {
+      memory.stop = s;
+      memory.next_end = s_end;
+      memory.open = part;
+    } else if (s_begin < p.begin) {
+      memory.first = part;
+    } else {
+      a.out[s] = static_cast<value_of<Out>>(part.present ? static_cast<A>(a.op(a.init, part.value)) : a.init);
+    }
+    return s_end > end;
   }
 
   /// Marks the heads in the tile [begin, end) of those segments that are at hand. One thread finds the first that does
