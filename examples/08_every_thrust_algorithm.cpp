@@ -104,6 +104,7 @@ int main() {
   sort_by_key(where, y, out);
   std::ignore = stable_partition(where, y, is_odd{});
   stable_sort(where, y);
+  stable_sort_by_key(where, y, out);
   swap_ranges(where, y, out);
   tabulate(where, out, squared{});
   transform(where, x, y, out, plus{});

@@ -43,7 +43,20 @@ struct close_to {
   PMPP_HOST_DEVICE bool operator()(int x, int y) const { return (x < y ? y - x : x - y) <= width; }
 };
 struct by_tens {
-  PMPP_HOST_DEVICE bool operator()(int x, int y) const { return x / 10 < y / 10; }
+  PMPP_HOST_DEVICE bool operator()(std::int64_t x, std::int64_t y) const { return x / 10 < y / 10; }
+};
+/// Of some words, in order by the first.
+template <int Words>
+struct keyed {
+  std::uint32_t number = 0, other[Words - 1] = {};
+  keyed() = default;
+  explicit keyed(std::uint32_t x) : number(x) {}
+};
+struct by_number {
+  template <class T>
+  PMPP_HOST_DEVICE bool operator()(const T& x, const T& y) const {
+    return x.number < y.number;
+  }
 };
 
 template <class where>
@@ -241,6 +254,75 @@ TEST_ALL_PLACES("includes, of repeated elements and of few and many") {
     too_often.insert(std::lower_bound(too_often.begin(), too_often.end(), one), one);
     judge(too_often);  // once more
   }
+}
+
+TEST_ALL_PLACES("includes: parts in shared memory, parts in memory, and from one to the other") {
+  const typename where::policy policy{};
+  auto& random = test::generator();
+  // Elements of a in front of each of b, in stretches of parts: none, as many as a part of b, more than there is room for, and runs.
+  const auto check = [&](auto type, auto comp, auto tuning, bool runs) {
+    using T = typename decltype(type)::type;
+    CAPTURE(sizeof(T));
+    CAPTURE(runs);
+    for (int turn = 0; turn < test::turns(8); ++turn) {
+      std::vector<T> v, w;
+      const std::size_t most = 9000 + random() % 300;
+      for (std::uint32_t number = 0; w.size() < most && v.size() < 40000;) {
+        const auto stretch = random() % 4;
+        const std::uint32_t here = 100 + static_cast<std::uint32_t>(random() % 900);
+        for (std::uint32_t i = 0; i < here; ++i) {
+          const std::uint32_t more = stretch == 0 ? 0 : stretch == 1 ? 1 : stretch == 2 ? i % 40 : i % 3;
+          for (std::uint32_t k = 0; k < more; ++k) v.push_back(static_cast<T>(number += runs && stretch == 3 ? 0 : 1));
+          v.push_back(static_cast<T>(number += runs && i % 7 != 0 ? 0 : 1));
+          w.push_back(v.back());
+        }
+      }
+      const std::size_t lead_v = random() % 4, lead_w = random() % 4;
+      v.insert(v.begin(), lead_v, T{});
+      w.insert(w.begin(), lead_w, T{});
+      const auto judge = [&](const std::vector<T>& a, const std::vector<T>& b) {
+        const auto x = where::input(a), y = where::input(b);
+        CHECK(pmpp::includes<test::tuned<where>(decltype(tuning)::value)>(policy, x.begin() + lead_v, x.end(),
+                                                                          y.begin() + lead_w, y.end(), comp) ==
+              std::includes(a.begin() + std::ptrdiff_t(lead_v), a.end(), b.begin() + std::ptrdiff_t(lead_w), b.end(),
+                            comp));
+      };
+      judge(v, w);
+      std::vector<T> fewer = v;
+      fewer.erase(fewer.begin() + std::ptrdiff_t(lead_v + random() % (v.size() - lead_v)));
+      judge(fewer, w);  // one less, which b may have
+      std::vector<T> more = w;
+      const auto at = lead_w + random() % (w.size() - lead_w);
+      more.insert(more.begin() + std::ptrdiff_t(at), w[at]);
+      judge(v, more);  // one once more than before, which a may have
+      fewer = v;
+      fewer.resize(fewer.size() - random() % 300);
+      judge(fewer, w);
+    }
+  };
+  const std::integral_constant<pmpp::find_tuning, pmpp::find_tuning{}> usual;
+  const std::integral_constant<pmpp::find_tuning, tiny> small;
+  check(std::type_identity<std::uint32_t>{}, pmpp::less{}, usual, false);
+  check(std::type_identity<std::uint32_t>{}, pmpp::less{}, usual, true);
+  check(std::type_identity<std::int64_t>{}, by_tens{}, small, true);
+  check(std::type_identity<keyed<3>>{}, by_number{}, small, false);
+  check(std::type_identity<keyed<3>>{}, by_number{}, small, true);
+  check(std::type_identity<keyed<5>>{}, by_number{}, small, true);
+}
+
+TEST_ALL_PLACES("includes, of computed elements and of one in all") {
+  const typename where::policy policy{};
+  const std::int64_t n = test::up_to(20011);
+  const pmpp::counting_iterator<int> numbers(0);
+  const auto x = where::input(std::vector<int>(static_cast<std::size_t>(n), 7));
+  const auto y = where::input(std::vector<int>(static_cast<std::size_t>(n - 3), 7));
+  CHECK(pmpp::includes(policy, numbers, numbers + n, numbers + 5, numbers + n));
+  CHECK(!pmpp::includes(policy, numbers, numbers + n, numbers + 5, numbers + n + 1));
+  CHECK(pmpp::includes(policy, x, y));  // runs longer than any part
+  CHECK(pmpp::includes(policy, x, x));
+  CHECK(!pmpp::includes(policy, y, x));
+  CHECK(!pmpp::includes(policy, numbers, numbers + n, y.begin(), y.end()));
+  CHECK(pmpp::includes(policy, numbers, numbers + n, y.begin(), y.begin() + 1));
 }
 
 TEST_ALL_PLACES("find_first_of, of sets of every size") {

@@ -66,6 +66,23 @@ TEST_ALL_PLACES("keys with values, as many as the device knows") {
   }
 }
 
+TEST_ALL_PLACES("stable_sort_by_key: equals keep their order") {
+  const typename where::policy policy{};
+  const std::int64_t n = test::up_to(9001);
+  std::vector<std::uint32_t> v(static_cast<std::size_t>(n)), places(v.size());
+  for (std::uint32_t i = 0; i < n; ++i) v[i] = i * 7 % 5, places[i] = i;
+  std::stable_sort(places.begin(), places.end(), [&](auto i, auto j) { return v[i] < v[j]; });
+  const auto check = [&](auto sort) {
+    auto keys = where::put(v);
+    auto values = where::put(std::vector<std::uint32_t>(places.size()));
+    pmpp::iota(policy, values, 0);
+    sort(keys, values);
+    CHECK(where::get(values) == places);
+  };
+  check([&](auto& keys, auto& values) { pmpp::stable_sort_by_key(policy, keys, values); });
+  check([&](auto& keys, auto& values) { pmpp::stable_sort_by_key(policy, keys.begin(), keys.end(), values.begin()); });
+}
+
 TEST_ALL_PLACES("argsort of computed keys, into integers of any type; outputs elsewhere") {
   const typename where::policy policy{};
   const pmpp::counting_iterator<int> keys(-500);

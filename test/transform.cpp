@@ -113,6 +113,8 @@ TEST_ALL_PLACES("two inputs that lie differently, and a computed one") {
   CHECK(where::get(indices)[776] == 3 * 776);
   CHECK(pmpp::transform(policy, indices, zero, indices, pmpp::plus{}) == indices.end());  // a range, and an iterator
   CHECK(where::get(indices)[776] == 4 * 776);
+  pmpp::transform(policy, zero, zero + 777, indices, indices, pmpp::plus{});  // two iterators, and a range
+  CHECK(where::get(indices)[776] == 5 * 776);
   const auto got = where::get(out);
   int wrong = 0;
   for (std::size_t i = 0; i + 1 < x.size(); ++i) wrong += got[i] != x[i + 1] + x[i];
@@ -221,6 +223,7 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   CHECK_THROWS_WITH_AS(pmpp::transform(policy, a, b, triple{}),
                        "pmpp::transform: out has room for 9 elements, needs 10", std::length_error);
   CHECK_THROWS_AS(pmpp::transform(policy, a, b, a, pmpp::plus{}), std::length_error);  // second input too short
+  CHECK_THROWS_AS(pmpp::transform(policy, a.begin(), a.end(), b, a, pmpp::plus{}), std::length_error);
   CHECK_THROWS_AS(pmpp::transform(policy, null, null + 3, a, triple{}), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::transform(policy, a.end(), a.begin(), b.begin(), triple{}), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::fill(policy, a.end(), a.begin(), 3), std::invalid_argument);

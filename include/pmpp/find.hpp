@@ -322,9 +322,10 @@ void lexicographical_compare_into(const P& where, R&& r, S&& s, O&& out, Comp co
 ///
 /// \param comp  a strict weak order. \pre r and s are sorted by it; checked in debug mode.
 /// Stops soon after the first element of s that r has not: at 9 million of them that are in flight at once on an H200.
-/// Cost: s read, and of r about log2(n) elements for each 128 of s and what lies between these, at most log2(n) an element; for repeated
-/// elements of s also about twice the logarithm of how often it has them. One launch, none for an empty s.
-/// Source: merge path by searches (Odeh, Green, Mwassi, Shmueli and Birk, 2012).
+/// Cost: s read, and where r has up to about twice as many elements among those of s, of up to 16 bytes, r read too, a quarter of it
+/// twice. Elsewhere of r about log2(n) elements for each 128 of s and what lies between these, at most log2(n) an element. Each 2048 of
+/// s, or fewer, are begun by a search in all of r. One launch, none for an empty s.
+/// Source: PMPP ch. 12; searches among parts as in merge path (Odeh, Green, Mwassi, Shmueli and Birk, 2012). Example: test/find.cpp, includes.
 template <find_tuning Tuning = tuned<find_tuning>, execution_policy P, range_for<P> R, range_for<P> S,
           class Comp = less>
 [[nodiscard]] bool includes(const P& where, R&& r, S&& s, Comp comp = {}) {

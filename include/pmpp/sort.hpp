@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting: sort, stable_sort, sort_by_key, argsort, is_sorted.
+// Sorting: sort, stable_sort, sort_by_key, stable_sort_by_key, argsort, is_sorted.
 //
 // Which way elements go, from few to many:
 //
@@ -269,6 +269,13 @@ void sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits
                                    detail::bits_under(bits));
 }
 
+/// The same; sort_by_key is stable already.
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, range_for<P> K, output_for<P> V,
+          class Comp = less, class Bits = all_key_bits>
+void stable_sort_by_key(const P& where, K&& keys, V&& values, Comp comp = {}, Bits bits = {}) {
+  pmpp::sort_by_key<Tuning>(where, keys, values, comp, bits);
+}
+
 /// Writes the order in which keys are sorted: index_out[0] is the place of the least key, and so on. Equals in order.
 ///
 /// \param keys       as r of sort; not changed.
@@ -325,6 +332,9 @@ void stable_sort(const P& where, It first, End last, Comp comp = {}, Bits bits =
 
 template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access K, end_of<K> End, output V, class Comp = less, class Bits = all_key_bits>
 void sort_by_key(const P& where, K first, End last, V&& values, Comp comp = {}, Bits bits = {}) { sort_by_key<Tuning>(where, subrange{first, last}, values, comp, bits); }
+
+template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access K, end_of<K> End, output V, class Comp = less, class Bits = all_key_bits>
+void stable_sort_by_key(const P& where, K first, End last, V&& values, Comp comp = {}, Bits bits = {}) { stable_sort_by_key<Tuning>(where, subrange{first, last}, values, comp, bits); }
 
 template <sort_tuning Tuning = tuned<sort_tuning>, execution_policy P, random_access It, end_of<It> End, output O, class Comp = less, class Bits = all_key_bits>
 auto argsort(const P& where, It first, End last, O&& index_out, Comp comp = {}, Bits bits = {}) { return argsort<Tuning>(where, subrange{first, last}, index_out, comp, bits); }

@@ -325,19 +325,17 @@ auto transform(const P& where, R&& r, O&& out, F f) {
 
 /// Writes f(r1[i], r2[i]) to out[i]. As transform above; the second input is an iterator, or a range as long as the first.
 /// Cost: n elements of each input read, n written; one launch.
-template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End,
-          random_access It2, output_for<P> O, class F>
-requires(!random_access_range<It2> && reachable_by<It, P> &&
-         reachable_by<It2, P>) auto transform(const P& where, It first, End last, It2 first2, O&& out, F f) {
-  return detail::transform_input<Tuning>("transform", where,
-                                         detail::zipped_with_start("transform", first, last, first2), out,
-                                         detail::apply_to_pair<F>{f});
-}
 template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, range_for<P> R, output_for<P> R2,
           output_for<P> O, class F>
 auto transform(const P& where, R&& r, R2&& r2, O&& out, F f) {
   return detail::transform_input<Tuning>("transform", where, detail::zipped("transform", r, r2), out,
                                          detail::apply_to_pair<F>{f});
+}
+template <transform_tuning Tuning = tuned<transform_tuning>, execution_policy P, random_access It, end_of<It> End,
+          output_for<P> R2, output_for<P> O, class F>
+requires reachable_by<It, P>
+auto transform(const P& where, It first, End last, R2&& r2, O&& out, F f) {
+  return transform<Tuning>(where, subrange{first, last}, r2, out, f);
 }
 
 /// Sets every element to `value`.

@@ -15,7 +15,7 @@ from pathlib import Path
 A_VIEW, ASKS, ANOTHER_NAME, NOT_YET = "makes a view, no pass over memory", "launches nothing", "another name", "not yet"
 WITHOUT = {
     "dlpack_matrix": A_VIEW, "dlpack_span": A_VIEW, "dlpack_volume": A_VIEW, "needed_scratch": ASKS, "scratch_bytes": ASKS,
-    "prefetch": "a member of managed_buffer: transfers.cu has it", "stable_sort": ANOTHER_NAME + " of sort",
+    "prefetch": "a member of managed_buffer: transfers.cu has it", "stable_sort": ANOTHER_NAME + " of sort", "stable_sort_by_key": ANOTHER_NAME + " of sort_by_key",
     "launch_together": "the kernel is the caller's; those of pmpp's that start so are measured with their calls",
     "wavefront_best": "as wavefront_last, but for what is kept", "wavefront_last_column": "as wavefront_last",
     "wavefront_last_row": "as wavefront_last", "gemm_scaled": NOT_YET + ": cublasLt's products of scaled blocks are the peer",

@@ -129,7 +129,7 @@ GREEDY(size) GREEDY(sort) GREEDY(sort_bitonic) GREEDY(sort_blocks) GREEDY(sort_b
 GREEDY(sort_by_key_copy) GREEDY(sort_by_network) GREEDY(sort_by_projection) GREEDY(sort_by_ranking) GREEDY(sort_copy)
 GREEDY(sort_elements) GREEDY(sort_keys) GREEDY(sort_short_segments) GREEDY(sort_windows) GREEDY(splitters)
 GREEDY(spmm) GREEDY(spmv) GREEDY(spread) GREEDY(stable_partition) GREEDY(stable_partition_into) GREEDY(stable_sort)
-GREEDY(staged_from)
+GREEDY(stable_sort_by_key) GREEDY(staged_from)
 GREEDY(stages_of_sort) GREEDY(start_runs) GREEDY(stencil) GREEDY(stencil_on_device) GREEDY(stencil_on_host)
 GREEDY(stencil_row) GREEDY(store) GREEDY(store_column) GREEDY(store_four) GREEDY(store_row) GREEDY(store_words)
 GREEDY(stored) GREEDY(stored_for) GREEDY(sum_of_many_products) GREEDY(sum_of_products) GREEDY(sum_row)

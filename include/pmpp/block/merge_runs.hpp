@@ -19,6 +19,7 @@
 
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/sort.hpp>
+#include <pmpp/block/stage.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -108,22 +109,6 @@ PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, st
 }
 
 namespace detail {
-
-/// Copies one element into shared memory; those of memory and pairs of them asynchronously.
-template <class It, class T>
-PMPP_HOST_DEVICE void copy_element(const It& in, std::int64_t i, T* slot) {
-  *slot = block::element_as<T>(value_of<It>(in[i]));
-}
-template <class U, class T>
-requires std::is_same_v<std::remove_const_t<U>, T> PMPP_HOST_DEVICE void copy_element(U* const& in, std::int64_t i,
-                                                                                      T* slot) {
-  access<U*>::template load_async<1>(in, i, *reinterpret_cast<raw_items<U*, 1>*>(slot));
-}
-template <class A, class B, class T>
-PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i, T* slot) {
-  copy_element(in.a, i, __builtin_addressof(slot->first));
-  copy_element(in.b, i, __builtin_addressof(slot->second));
-}
 
 /// Vectors of V elements that are several words of 16 bytes: copied by neighbouring threads, so that a warp asks for whole
 /// sectors.

@@ -24,12 +24,30 @@ template <class P>
 requires(!std::is_pointer_v<P>) && requires(const P& p) { raw_pointer(p.get()); }
 constexpr auto raw_pointer(const P& p) { return p.get(); }
 
+}  // namespace detail
+
+/// A range whose elements lie next to each other: `std::data(r)`, raw or fancy pointer, and `std::size(r)`.
+template <class R>
+concept contiguous_data = requires(R& r) {
+  detail::raw_pointer(std::data(r));
+  { std::size(r) } -> std::convertible_to<std::size_t>;
+};
+
+namespace detail {
+
 /// The plain pointer behind an iterator over contiguous memory, else the iterator itself. That something has base()
-/// says nothing: so have iterators that reverse or transform.
+/// says nothing: so have iterators that reverse or transform. A range, in an iterator's place, is refused: what is made of iterators has no
+/// length, and may outlive a range that was made for the call. It gives a pointer, so that nothing more than that is said.
 template <class It>
 constexpr auto unwrap(const It& it) {
+  static_assert(
+      !contiguous_data<const It>,
+      "pmpp: an iterator is made of iterators or pointers, not of a buffer or another range: write x.begin()");
   if constexpr (std::is_pointer_v<It>)
     return it;
+  else if constexpr (contiguous_data<const It>)
+    return const_cast<std::remove_cv_t<std::remove_pointer_t<decltype(raw_pointer(std::data(it)))>>*>(
+        raw_pointer(std::data(it)));
   else if constexpr (std::contiguous_iterator<It>)
     return std::to_address(it);
   else if constexpr (requires { raw_pointer(it); })  // thrust::device_ptr
@@ -44,13 +62,6 @@ template <class It>
 using unwrapped = decltype(unwrap(std::declval<const It&>()));
 
 }  // namespace detail
-
-/// A range whose elements lie next to each other: `std::data(r)`, raw or fancy pointer, and `std::size(r)`.
-template <class R>
-concept contiguous_data = requires(R& r) {
-  detail::raw_pointer(std::data(r));
-  { std::size(r) } -> std::convertible_to<std::size_t>;
-};
 
 /// The element type of a contiguous range, with its const.
 template <contiguous_data R>

@@ -178,7 +178,7 @@ struct transform_iterator : detail::iterator_arithmetic<transform_iterator<It, F
   PMPP_HOST_DEVICE constexpr transform_iterator(It it, F function) : base(it), f(function) {}
   template <class Wrapped>
   requires(!std::is_same_v<Wrapped, It> &&
-           std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr transform_iterator(Wrapped it, F function)
+           std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr transform_iterator(const Wrapped& it, F function)
       : base(detail::unwrap(it)), f(function) {}
   PMPP_HOST_DEVICE constexpr T operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr T operator[](std::ptrdiff_t n) const { return static_cast<T>(f(base[n])); }
@@ -208,7 +208,8 @@ struct zip_iterator : detail::iterator_arithmetic<zip_iterator<A, B>> {
   template <class WrappedA, class WrappedB>
   requires(!(std::is_same_v<WrappedA, A> &&
              std::is_same_v<WrappedB, B>)&&std::is_same_v<detail::unwrapped<WrappedA>, A> &&
-           std::is_same_v<detail::unwrapped<WrappedB>, B>) constexpr zip_iterator(WrappedA first, WrappedB second)
+           std::is_same_v<detail::unwrapped<WrappedB>, B>) constexpr zip_iterator(const WrappedA& first,
+                                                                                  const WrappedB& second)
       : a(detail::unwrap(first)), b(detail::unwrap(second)) {}
   PMPP_HOST_DEVICE constexpr value_type operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr value_type operator[](std::ptrdiff_t n) const { return value_type{a[n], b[n]}; }

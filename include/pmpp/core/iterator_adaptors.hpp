@@ -45,8 +45,8 @@ struct permutation_iterator : detail::iterator_arithmetic<permutation_iterator<I
   template <class WrappedA, class WrappedB>
   requires(!(std::is_same_v<WrappedA, It> &&
              std::is_same_v<WrappedB, Index>)&&std::is_same_v<detail::unwrapped<WrappedA>, It> &&
-           std::is_same_v<detail::unwrapped<WrappedB>, Index>) constexpr permutation_iterator(WrappedA elements,
-                                                                                              WrappedB places)
+           std::is_same_v<detail::unwrapped<WrappedB>, Index>) constexpr permutation_iterator(const WrappedA& elements,
+                                                                                              const WrappedB& places)
       : data(detail::unwrap(elements)), index(detail::unwrap(places)) {}
   PMPP_HOST_DEVICE constexpr reference operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr reference operator[](std::ptrdiff_t n) const {
@@ -77,8 +77,9 @@ struct reverse_iterator : detail::iterator_arithmetic<reverse_iterator<It>> {
   constexpr reverse_iterator() = default;
   PMPP_HOST_DEVICE constexpr explicit reverse_iterator(It past_the_last) : end(past_the_last) {}
   template <class Wrapped>
-  requires(!std::is_same_v<Wrapped, reverse_iterator> && !std::is_same_v<Wrapped, It> &&
-           std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr explicit reverse_iterator(Wrapped past_the_last)
+  requires(
+      !std::is_same_v<Wrapped, reverse_iterator> && !std::is_same_v<Wrapped, It> &&
+      std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr explicit reverse_iterator(const Wrapped& past_the_last)
       : end(detail::unwrap(past_the_last)) {}
   PMPP_HOST_DEVICE constexpr reference operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr reference operator[](std::ptrdiff_t n) const { return end[-1 - passed - n]; }
@@ -107,7 +108,7 @@ struct strided_iterator : detail::iterator_arithmetic<strided_iterator<It>> {
   PMPP_HOST_DEVICE constexpr strided_iterator(It first, std::ptrdiff_t step) : data(first), stride(step) {}
   template <class Wrapped>
   requires(!std::is_same_v<Wrapped, It> &&
-           std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr strided_iterator(Wrapped first,
+           std::is_same_v<detail::unwrapped<Wrapped>, It>) constexpr strided_iterator(const Wrapped& first,
                                                                                       std::ptrdiff_t step)
       : data(detail::unwrap(first)), stride(step) {}
   PMPP_HOST_DEVICE constexpr reference operator*() const { return (*this)[0]; }
@@ -255,17 +256,17 @@ struct zip_output_iterator : detail::iterator_arithmetic<zip_output_iterator<A, 
 /// An output that writes the parts of an element to these iterators, two or more: x, y, z of pairs(x, y, z). As long as the
 /// shortest; what unique_copy and others keep of a zip goes through it too.
 template <class A, class B, class... More>
-constexpr auto zip_output(A a, B b, More... more) {
-  const auto first = detail::unwrap(a);
+constexpr auto zip_output(A&& a, B&& b, More&&... more) {
+  const auto first = detail::unwrap<std::decay_t<A>>(a);
   using iterator = std::remove_const_t<decltype(first)>;
   if constexpr (sizeof...(More) == 0)
-    return zip_output_iterator<iterator, detail::unwrapped<B>>(first, detail::unwrap(b));
+    return zip_output_iterator<iterator, detail::unwrapped<std::decay_t<B>>>(first, detail::unwrap<std::decay_t<B>>(b));
   else
     return zip_output_iterator<iterator, decltype(pmpp::zip_output(b, more...))>(first, pmpp::zip_output(b, more...));
 }
 /// The elements of two or more iterators side by side: a function of them is spread(f).
 template <class A, class B, class... More>
-constexpr auto zip(A a, B b, More... more) {
+constexpr auto zip(A&& a, B&& b, More&&... more) {
   if constexpr (sizeof...(More) == 0)
     return zip_iterator(a, b);
   else
@@ -328,7 +329,7 @@ struct transform_output_iterator : tabulate_output_iterator<T, detail::write_tra
   constexpr transform_output_iterator() = default;
   template <class Wrapped>
   requires std::is_same_v<detail::unwrapped<Wrapped>, Out>
-  constexpr transform_output_iterator(Wrapped out, F function) : base({detail::unwrap(out), function}) {}
+  constexpr transform_output_iterator(const Wrapped& out, F function) : base({detail::unwrap(out), function}) {}
   PMPP_HOST_DEVICE friend constexpr transform_output_iterator operator+(transform_output_iterator it,
                                                                         std::ptrdiff_t n) {
     it.index += n;
@@ -339,8 +340,8 @@ template <class Out, class F>
 transform_output_iterator(Out, F) -> transform_output_iterator<detail::unwrapped<Out>, F>;
 /// The same for a T that is named, where f takes another type than out has: transform_output<pair<int, int>>(out, spread(f)).
 template <class T, class Out, class F>
-constexpr auto transform_output(Out out, F f) {
-  return transform_output_iterator<detail::unwrapped<Out>, F, T>(out, f);
+constexpr auto transform_output(Out&& out, F f) {
+  return transform_output_iterator<detail::unwrapped<std::decay_t<Out>>, F, T>(out, f);
 }
 
 /// An output that forgets what is written to it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sorting over several ranks: sort, stable_sort, sort_by_key, argsort, is_sorted.
+// Sorting over several ranks: sort, stable_sort, sort_by_key, stable_sort_by_key, argsort, is_sorted.
 //
 // Large blocks of numbers, on GPUs that reach into each other's memory, go by their digits (sort_by_digits.hpp). Everything else:
 //   1. Each rank sorts its block.
@@ -235,6 +235,13 @@ void sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distrib
     if (detail::sorts_by_digits<P>(keys, values) && detail::sort_by_digits(gpus, comp, keys, values)) return;
   gpus.each([&](int i, const P& where) { pmpp::sort_by_key(where, keys.part(i), values.part(i), comp); });
   detail::join_blocks(gpus, comp, keys, values);
+}
+
+/// The same; sort_by_key is stable already.
+template <class P, class C, class K, class V, class Comp = less>
+void stable_sort_by_key(const devices<P, C>& gpus, distributed_buffer<K>& keys, distributed_buffer<V>& values,
+                        Comp comp = {}) {
+  pmpp::sort_by_key(gpus, keys, values, comp);
 }
 
 /// The order in which keys are sorted: element 0 of the result is the index, in the whole, of the least key, and so on. Equals in order.

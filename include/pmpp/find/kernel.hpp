@@ -14,7 +14,7 @@
 // waits for the answer; one barrier in a block.
 //
 // Two kinds of tests know a faster way than element by element: one that tells of all elements of a vector together whether any is sought
-// (find_first_of), and one by which a warp searches its tile in its own way (includes). See questions.hpp.
+// (find_first_of), and one by which a warp searches its tile in its own way, with room in shared memory (includes). See questions.hpp.
 #pragma once
 
 #include <cstdint>
@@ -68,9 +68,15 @@ inline constexpr std::int64_t fewest_places = 1;
 template <class It>
 inline constexpr std::int64_t fewest_places<neighbours_iterator<It>> = 2;
 
+/// A test by which a warp searches its tile in its own way, with a room of shared memory.
+template <class Test>
+concept searches_tiles = requires {
+  typename Test::room;
+};
+
 /// Test: test(x) says whether x is sought. Sink: takes a found_place.
 template <class In, class Test, class Sink, int Items, find_tuning Tuning>
-struct find_kernel {
+struct find_sweep {
   static constexpr int threads = Tuning.threads, warps = threads / simt::warp_size, lanes = simt::warp_size;
   static constexpr int row_bytes = int(sizeof(block::raw_items<In, Items>));
   static constexpr int rows = max(1, min(16, Tuning.rows_in_flight * 16 / max(row_bytes, 8)));
@@ -89,8 +95,9 @@ struct find_kernel {
   };
   static constexpr std::uint64_t after_all = std::uint64_t(1) << 63;
 
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+  /// `rooms`: of the warps, for a test that searches tiles.
+  template <class Block, class Rooms>
+  PMPP_HOST_DEVICE static void run(Block& block, Rooms rooms, const arguments& a) {
     const std::int64_t n = a.count.get();
     const block::layout<Items> data(n, a.lead);
     if (block.index() == 0) {  // the few elements outside of whole vectors, one a thread
@@ -101,7 +108,7 @@ struct find_kernel {
     const std::int64_t of_warp = std::int64_t(a.rows) * lanes, step = block.count() * warps * of_warp;
     std::int64_t first = (block.index() * warps + block.warp()) * of_warp;
     for (; first < data.vectors; first += step)
-      if (search_rows(block, a, data, first)) break;
+      if (search_rows(block, rooms, a, data, first)) break;
     block.sync();
     if (block.thread() != 0) return;
     const unsigned others = static_cast<unsigned>(block.count()) - 1;
@@ -119,16 +126,17 @@ private:
   };
 
   /// Searches a warp's rows. Returns whether a place in front of them was known before.
-  template <class Block>
-  PMPP_HOST_DEVICE static bool search_rows(Block& block, const arguments& a, const block::layout<Items>& data,
-                                           std::int64_t first) {
+  template <class Block, class Rooms>
+  PMPP_HOST_DEVICE static bool search_rows(Block& block, [[maybe_unused]] Rooms rooms, const arguments& a,
+                                           const block::layout<Items>& data, std::int64_t first) {
     const std::int64_t end = min(first + std::int64_t(a.rows) * lanes, data.vectors);
     const std::uint64_t mine = after_all - static_cast<std::uint64_t>(data.element(first));
     std::uint64_t before = 0;
     int place = nowhere;
-    if constexpr (requires { a.test.first_in_tile(block, first, end); }) {
+    if constexpr (searches_tiles<Test>) {
       before = simt::load(a.best);
-      if (!block.any(before >= mine)) place = a.test.first_in_tile(block, data.element(first), data.element(end));
+      if (!block.any(before >= mine))
+        place = a.test.first_in_tile(block, rooms[block.warp()], data.element(first), data.element(end));
     } else {
       block::raw_items<In, Items> x[rows]{};
       const bool all = end - first == rows * lanes;
@@ -155,6 +163,25 @@ private:
       if (block.lane() == 0) simt::atomic_max(a.best, mine - static_cast<std::uint64_t>(place));
     }
     return block.any(before >= mine);
+  }
+};
+template <class In, class Test, class Sink, int Items, find_tuning Tuning>
+struct find_kernel : find_sweep<In, Test, Sink, Items, Tuning> {
+  using sweep = find_sweep<In, Test, Sink, Items, Tuning>;
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, const typename sweep::arguments& a) const {
+    sweep::run(block, nullptr, a);
+  }
+};
+template <class In, searches_tiles Test, class Sink, int Items, find_tuning Tuning>
+struct find_kernel<In, Test, Sink, Items, Tuning> : find_sweep<In, Test, Sink, Items, Tuning> {
+  using sweep = find_sweep<In, Test, Sink, Items, Tuning>;
+  struct shared {
+    typename Test::room rooms[sweep::warps];
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const typename sweep::arguments& a) const {
+    sweep::run(block, memory.rooms, a);
   }
 };
 

@@ -7,12 +7,11 @@
 #include <type_traits>
 
 #include <pmpp/block/load_store.hpp>
-#include <pmpp/block/search.hpp>
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/core/operators.hpp>
-#include <pmpp/core/search.hpp>
 #include <pmpp/core/stored.hpp>
+#include <pmpp/find/includes.hpp>
 #include <pmpp/find/kernel.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -106,75 +105,6 @@ struct unordered_pair {
     return static_cast<bool>(comp(x.first, x.second)) || static_cast<bool>(comp(x.second, x.first));
   }
 };
-/// Places j of a sorted b whose element a sorted a has not as often as b up to there.
-template <class A, class B, class Comp>
-struct missing_in {
-  input<A> a;
-  B b;
-  Comp comp;
-
-  PMPP_HOST_DEVICE bool operator()(std::int64_t j) const {
-    const auto x = b[j];
-    return is_missing(
-        j, x, detail::partition_point(std::int64_t(0), a.count.get(), [&](std::int64_t i) { return precedes(i, x); }));
-  }
-  /// Searches the places [begin, end) by a warp; gives the first one that a lane has found less begin, or 2^30.
-  ///
-  /// The warp finds where in a b[begin] belongs, and goes on from there by 128 elements of b. How far on the last of them belongs it
-  /// sees in one step: each lane looks at the end of the block of a power of two elements that the place lies in, which other warps look
-  /// at too. Each lane searches for its four elements up to there. So where b is about as dense as a, both are read once, and most of a
-  /// search is in the first cache.
-  template <class Block>
-  PMPP_HOST_DEVICE int first_in_tile(Block& block, std::int64_t begin, std::int64_t end) const {
-    constexpr int lanes = simt::warp_size, each = 4, nowhere = 1 << 30;
-    const std::int64_t n = a.count.get();
-    const value_of<B> least = b[begin];
-    std::int64_t low =
-        block::warp_search(block, std::int64_t(0), n, [&](std::int64_t i) { return precedes(i, least); });
-    for (std::int64_t first = begin; first < end; first += each * lanes) {
-      value_of<B> x[each]{};
-      for (int r = 0; r < each; ++r) x[r] = b[min(first + r * lanes + block.lane(), end - 1)];
-      const value_of<B> greatest = b[min(first + each * lanes, end) - 1];
-      const auto block_end = [&](int k) { return low | ((std::int64_t(64) << k) - 1); };
-      const bool beyond = block_end(block.lane()) < n && precedes(block_end(block.lane()), greatest);
-      const int passed = block.warp_add(beyond ? 1 : 0);
-      const std::int64_t high = passed < lanes ? min(n, block_end(passed)) : n;
-      std::int64_t place[each];
-      for (int r = 0; r < each; ++r) place[r] = low;
-      for (std::int64_t rest = high - low; rest > 0; rest = rest > 1 ? rest - rest / 2 : 0)
-        for (int r = 0; r < each; ++r)  // four searches take the same steps
-          if (const std::int64_t i = place[r] + max(std::int64_t(1), rest / 2); i <= high && precedes(i - 1, x[r]))
-            place[r] = i;
-      int missing = nowhere;
-      for (int r = each - 1; r >= 0; --r)
-        if (const std::int64_t j = first + r * lanes + block.lane(); j < end && is_missing(j, x[r], place[r]))
-          missing = static_cast<int>(j - begin);
-      if (block.any(missing < nowhere)) return missing;
-      low = block.shuffle(place[each - 1], lanes - 1);
-    }
-    return nowhere;
-  }
-
-private:
-  template <class X>
-  PMPP_HOST_DEVICE bool precedes(std::int64_t i, const X& x) const {
-    return static_cast<bool>(comp(a.first[i], x));
-  }
-  /// Of x = b[j], which belongs at this place of a. Its rank among equals is found by steps that double: runs are mostly short.
-  template <class X>
-  PMPP_HOST_DEVICE bool is_missing(std::int64_t j, const X& x, std::int64_t place) const {
-    const auto differs = [&](std::int64_t i) { return static_cast<bool>(comp(b[i], x)); };
-    std::int64_t equal_from = j, step = 1;
-    while (step <= equal_from && !differs(equal_from - step)) {
-      equal_from -= step;
-      step *= 2;
-    }
-    equal_from = detail::partition_point(max(std::int64_t(0), equal_from - step), equal_from, differs);
-    const std::int64_t i = place + j - equal_from;
-    return i >= a.count.get() || static_cast<bool>(comp(x, a.first[i]));
-  }
-};
-
 // What is told of the place that was found.
 
 struct tell_place {

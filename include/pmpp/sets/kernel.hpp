@@ -22,7 +22,7 @@
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/merge.hpp>
-#include <pmpp/block/merge_runs.hpp>
+#include <pmpp/block/stage.hpp>
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/iterator.hpp>
@@ -251,12 +251,7 @@ struct access<pmpp::detail::set_merge_iterator<Sets, T>> {
   using part_of_warp = pmpp::detail::staged_part<T>;
   static constexpr int items = iterator::items;
   static constexpr bool always = true, by_rows = iterator::by_rows;
-  /// Elements of a word of 16 bytes, where they are copied in such; one otherwise.
-  template <class It>
-  static constexpr int word = std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T> && alignof(T) == sizeof(T)
-                                  ? max(1, 16 / int(sizeof(T)))
-                                  : 1;
-  static constexpr int word_a = word<decltype(Sets::a)>, word_b = word<decltype(Sets::b)>;
+  static constexpr int word_a = staged_word<decltype(Sets::a), T>, word_b = staged_word<decltype(Sets::b), T>;
   static constexpr int row_bytes =
       round_up(int(sizeof(part_of_warp)) + (int(iterator::part) + word_a + 2 * word_b) * int(sizeof(T)),
                max(16, int(alignof(T))));
@@ -290,39 +285,18 @@ struct access<pmpp::detail::set_merge_iterator<Sets, T>> {
     slot = load<Items>(it, i);
   }
 
-  /// How far behind a word's beginning element i lies.
-  template <int Word, class It>
-  PMPP_HOST_DEVICE static int behind_word(const It& in, std::int64_t i) {
-    if constexpr (Word == 1)
-      return 0;
-    else
-      return static_cast<int>(reinterpret_cast<std::uintptr_t>(in + i) / sizeof(T) % Word);
-  }
-  /// Starts copying `count` elements from `first` on to the slots from `place` on, which lie alike in their words.
-  template <int Word, class Block, class It>
-  PMPP_HOST_DEVICE static void stage(Block& block, const It& in, std::int64_t first, int count, T* slot, int place) {
-    for (int k = block.lane() * Word - place % Word; k < count; k += simt::warp_size * Word) {
-      if constexpr (Word > 1)
-        if (k >= 0 && k + Word <= count) {
-          simt::copy_async<16>(slot + (place + k), in + (first + k));
-          continue;
-        }
-      for (int r = 0; r < Word; ++r)
-        if (k + r >= 0 && k + r < count) detail::copy_element(in, first + (k + r), slot + (place + k + r));
-    }
-  }
   /// Starts copying the part that begins with place i.
   template <class Block>
   PMPP_HOST_DEVICE static void stage_row(Block& block, const iterator& it, std::int64_t i, std::byte* room) {
     const auto p = it.part_at(i);
     const auto &a = it.sets.a, &b = it.sets.b;
     auto& staged = *reinterpret_cast<part_of_warp*>(room);
-    const int place_a = behind_word<word_a>(a, p.first.a),
-              place_b = round_up(place_a + p.of_a + 1, word_b) + behind_word<word_b>(b, p.first.b);
+    const int place_a = block::behind_word<word_a>(a, p.first.a),
+              place_b = round_up(place_a + p.of_a + 1, word_b) + block::behind_word<word_b>(b, p.first.b);
     if (block.lane() == 0) staged = part_of_warp{p.of_a, p.of_b, place_a, place_b};
     T* const slot = staged.slot();
-    stage<word_a>(block, a, p.first.a, p.of_a, slot, place_a);
-    stage<word_b>(block, b, p.first.b, p.of_b, slot, place_b);
+    block::stage_by_warp<word_a>(block, a, p.first.a, p.of_a, slot, place_a);
+    block::stage_by_warp<word_b>(block, b, p.first.b, p.of_b, slot, place_b);
     if (block.lane() > 1) return;
     T* const after = slot + (block.lane() == 0 ? place_a + p.of_a : place_b + p.of_b);
     if (p.of_a > 0)
