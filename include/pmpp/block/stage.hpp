@@ -42,9 +42,9 @@ PMPP_HOST_DEVICE void copy_element(const zip_iterator<A, B>& in, std::int64_t i,
 
 /// Elements of a word of 16 bytes, where those of `It` are copied to T in such; one otherwise.
 template <class It, class T>
-inline constexpr int staged_word =
-    std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T> && alignof(T) == sizeof(T) ? max(1, 16 / int(sizeof(T)))
-                                                                                       : 1;
+inline constexpr int staged_word = std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T> && alignof(T) == sizeof(T)
+                                       ? max(1, 16 / int(sizeof(T)))
+                                       : 1;
 
 /// How far behind a word's beginning element i lies.
 template <int Word, class It>

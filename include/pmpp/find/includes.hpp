@@ -44,7 +44,7 @@ struct missing_in {
   using Y = value_of<B>;
   static constexpr int lanes = simt::warp_size, nowhere = 1 << 30;
   static constexpr int bytes = max(int(sizeof(X)), int(sizeof(Y)));
-  static constexpr bool stages = bytes <= 16;  ///< of larger ones shared memory holds few
+  static constexpr bool stages = bytes <= 16;                        ///< of larger ones shared memory holds few
   static constexpr int part = !stages ? 0 : bytes <= 4 ? 256 : 128;  ///< elements of b
   static constexpr int most = stages ? 4096 / bytes : 0;             ///< of a beside them
   static constexpr int word_a = block::staged_word<A, X>, word_b = block::staged_word<B, Y>;
@@ -57,8 +57,8 @@ struct missing_in {
 
   PMPP_HOST_DEVICE bool operator()(std::int64_t j) const {
     const Y x = b[j];
-    const std::int64_t place =
-        detail::partition_point(std::int64_t(0), a.count.get(), [&](std::int64_t i) { return precedes(a.first[i], x); });
+    const std::int64_t place = detail::partition_point(std::int64_t(0), a.count.get(),
+                                                       [&](std::int64_t i) { return precedes(a.first[i], x); });
     return !has(counterpart(j, x, place, 0), x);
   }
   /// Searches the places [begin, end) by a warp; gives the first one that a lane has found less begin, or nowhere.
@@ -92,9 +92,7 @@ private:
   PMPP_HOST_DEVICE bool precedes(const U& x, const V& y) const {
     return static_cast<bool>(comp(x, y));
   }
-  PMPP_HOST_DEVICE bool has(std::int64_t i, const Y& x) const {
-    return i < a.count.get() && !precedes(x, a.first[i]);
-  }
+  PMPP_HOST_DEVICE bool has(std::int64_t i, const Y& x) const { return i < a.count.get() && !precedes(x, a.first[i]); }
   /// Where in a the counterpart of x = b[j] lies, if it has one: at its rank among equals from b[from] on, after `place`. The rank is
   /// found by steps that double: runs are mostly short.
   PMPP_HOST_DEVICE std::int64_t counterpart(std::int64_t j, const Y& x, std::int64_t place, std::int64_t from) const {
@@ -113,7 +111,8 @@ private:
     const std::int64_t place = block::warp_search(block, std::int64_t(0), a.count.get(),
                                                   [&](std::int64_t i) { return precedes(a.first[i], x); });
     if (j == 0 || precedes(b[j - 1], x)) return place;
-    return place + j - block::warp_search(block, std::int64_t(0), j - 1, [&](std::int64_t i) { return precedes(b[i], x); });
+    return place + j -
+           block::warp_search(block, std::int64_t(0), j - 1, [&](std::int64_t i) { return precedes(b[i], x); });
   }
 
   /// Walks over `count` elements of b from `first` on and at most `of_a` of a from `at` on. Gives the first of them that a lane misses,
@@ -167,7 +166,8 @@ private:
     for (int r = 0; r < of_search; ++r) place[r] = low;
     for (std::int64_t left = high - low; left > 0; left = left > 1 ? left - left / 2 : 0)
       for (int r = 0; r < of_search; ++r)  // four searches take the same steps
-        if (const std::int64_t i = place[r] + max(std::int64_t(1), left / 2); i <= high && precedes(a.first[i - 1], x[r]))
+        if (const std::int64_t i = place[r] + max(std::int64_t(1), left / 2);
+            i <= high && precedes(a.first[i - 1], x[r]))
           place[r] = i;
     int missing = nowhere;
     for (int r = of_search - 1; r >= 0; --r) {
