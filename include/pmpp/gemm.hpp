@@ -50,6 +50,7 @@
 #include <pmpp/core/range.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm/available.hpp>
 #include <pmpp/gemm/bulk.hpp>
 #include <pmpp/gemm/complex_numbers.hpp>
 #include <pmpp/gemm/direct.hpp>

@@ -27,6 +27,7 @@
 #include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
+#include <pmpp/gemm/available.hpp>
 #include <pmpp/gemm/math_fma.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/schedule.hpp>
