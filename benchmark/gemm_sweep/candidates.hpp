@@ -249,7 +249,7 @@ struct candidates_of {
     const auto y = as_factors(x);
     const std::int64_t k_tiles = pmpp::ceil_div(x.k, std::int64_t(scale_block));
     for (const bool exchanged : {false, true})
-      each_plan(exchanged, exchanged ? tiles_down | tiles_only_down : 0b1111, k_tiles,
+      each_plan(exchanged, exchanged ? scaled_tiles_down : 0b1011, k_tiles,
                 [&](const std::string& name, const wgmma_plan& plan) {
                   add(name, 0, [=, &where = where] { gemm_scaled_as_planned<Fast>(where, y, plan, {}, {}); });
                 });

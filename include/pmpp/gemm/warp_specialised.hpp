@@ -155,7 +155,8 @@ struct gemm_wgmma_kernel {
     simt::previous_kernels_done();
     if (block.warp() < 4) {
       simt::release_registers<producer_registers>();
-      if (block.thread() == 0) produce(block, memory, x);
+      if (block.thread() == 0)
+        by_layout(x, [&]<bool AlongMA, bool AlongNB>() { produce<AlongMA, AlongNB>(block, memory, x); });
       if constexpr (is_scaled)
         if (block.warp() == 1) x.windows.template copy_scales<gemm_wgmma_kernel>(block, memory, x);
       if constexpr (is_grouped)
@@ -231,7 +232,23 @@ struct gemm_wgmma_kernel {
     }
   }
 
-  template <class Block>
+  /// Calls f<AlongMA, AlongNB>(), as the operands lie: loops over k know it.
+  template <class F>
+  __device__ __forceinline__ static void by_layout(const arguments& x, F f) {
+    const auto by = [&]<bool AlongMA, bool AlongNB>() __attribute__((always_inline)) {
+      constexpr bool is_there =
+          A != (AlongMA ? rows_along::k : rows_along::mn) && B != (AlongNB ? rows_along::k : rows_along::mn);
+      if constexpr (is_there) f.template operator()<AlongMA, AlongNB>();
+    };
+    const bool a_along_m = A == rows_along::mn || (A == rows_along::either && x.a_along_m),
+               b_along_n = B == rows_along::mn || (B == rows_along::either && x.b_along_n);
+    if (a_along_m)
+      b_along_n ? by.template operator()<true, true>() : by.template operator()<true, false>();
+    else
+      b_along_n ? by.template operator()<false, true>() : by.template operator()<false, false>();
+  }
+
+  template <bool AlongMA, bool AlongNB, class Block>
   __device__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const coord& at) {
@@ -249,12 +266,12 @@ struct gemm_wgmma_kernel {
           }
           continue;
         }
-        if (A != rows_along::k && x.a_along_m)
+        if constexpr (AlongMA)
           for (int i = 0; i < x.a_rows; i += depth)
             simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
         else
           simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
-        if (B != rows_along::k && x.b_along_n)
+        if constexpr (AlongNB)
           for (int j = 0; j < x.b_rows; j += depth)
             simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
         else
@@ -356,17 +373,9 @@ struct gemm_wgmma_kernel {
     // Products only add: where each loop's first one began the sums, ptxas would have products wait for each other.
 #pragma unroll
     for (int i = 0; i < n / 2; ++i) sum[i] = 0;
-    const auto by = [&]<bool AlongMA, bool AlongNB>() __attribute__((always_inline)) {
-      constexpr bool is_there =
-          A != (AlongMA ? rows_along::k : rows_along::mn) && B != (AlongNB ? rows_along::k : rows_along::mn);
-      if constexpr (is_there) multiply<AlongMA, AlongNB>(block, memory, k_tiles, next, sum);
-    };
-    const bool a_along_m = A == rows_along::mn || (A == rows_along::either && x.a_along_m),
-               b_along_n = B == rows_along::mn || (B == rows_along::either && x.b_along_n);
-    if (a_along_m)
-      b_along_n ? by.template operator()<true, true>() : by.template operator()<true, false>();
-    else
-      b_along_n ? by.template operator()<false, true>() : by.template operator()<false, false>();
+    by_layout(
+        x, [&]<bool AlongMA, bool AlongNB>()
+               __attribute__((always_inline)) { multiply<AlongMA, AlongNB>(block, memory, k_tiles, next, sum); });
   }
 
   template <bool AlongMA, bool AlongNB, class Block>
