@@ -200,8 +200,9 @@ bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S,
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
     using enum rows_along;
     if constexpr (sizeof(T) == 2) {
-      return gemm_by_wgmma_tile < Tile, either,
-             Tile.n % 64 == 0 ? either : k > (where, x, plan, no_windows{}, a_along_k ? k : mn, b_along_k ? k : mn);
+      constexpr rows_along of_b = Tile.n % 64 == 0 ? either : k;
+      return gemm_by_wgmma_tile<Tile, either, of_b>(where, x, plan, no_windows{}, a_along_k ? k : mn,
+                                                    b_along_k ? k : mn);
     } else {
       if constexpr (sizeof(T) == 8)
         if (!a_along_k && !b_along_k) return gemm_by_wgmma_tile<Tile, mn, mn>(where, x, plan);
