@@ -41,7 +41,7 @@ namespace detail {
 template <class It>
 constexpr auto unwrap(const It& it) {
   static_assert(
-      !contiguous_data<const It>,
+      std::is_array_v<It> || !contiguous_data<const It>,  // an array stands for a pointer
       "pmpp: an iterator is made of iterators or pointers, not of a buffer or another range: write x.begin()");
   if constexpr (std::is_pointer_v<It>)
     return it;
