@@ -224,7 +224,7 @@ struct candidates_of {
   void each_plan(bool exchanged, unsigned tiles, std::int64_t k_tiles, F f) const {
     using namespace pmpp::detail;
     const std::int64_t m = exchanged ? x.c.cols : x.c.rows, n = exchanged ? x.c.rows : x.c.cols;
-    for (int i = 0; i < 6; ++i) {
+    for (int i = 0; tiles >> i != 0; ++i) {
       if ((tiles >> i & 1) == 0) continue;
       const auto consider = [&](int splits) {
         f((exchanged ? "v" : "w") + std::to_string(wgmma_tiles[i].n) +

@@ -142,8 +142,7 @@ struct gemm_wgmma_kernel {
                                    [[maybe_unused]] const arguments& x) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     // Arguments come from memory, 64 bytes at a time: each warp asks for others, so that they are on their way together.
-    const int part = min(block.warp() * 64, int(sizeof x) - 4) / 4;
-    asm volatile("" ::"r"(reinterpret_cast<const int*>(&x)[part]));
+    simt::fetch_arguments(x, block.warp() * 64);
     if (block.thread() == 0) {
       simt::fetch_description(x.a);
       simt::fetch_description(x.b);

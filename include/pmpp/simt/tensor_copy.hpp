@@ -191,6 +191,12 @@ struct transaction_barrier {
 /// Makes initialised barriers known to TMA. One thread calls, before the block meets.
 __device__ inline void barriers_visible() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
 
+/// Reads a word of a kernel's arguments, `byte` bytes from the first or the last there is: what lies beside it is at hand then.
+template <class Arguments>
+__device__ __forceinline__ void fetch_arguments(const Arguments& x, int byte) {
+  constexpr int last = int(sizeof x) - 4;
+  asm volatile("" ::"r"(reinterpret_cast<const int*>(&x)[(byte < last ? byte : last) / 4]));
+}
 /// Has TMA read a description that will be needed soon.
 __device__ inline void fetch_description(const tile_map& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
