@@ -208,7 +208,7 @@ struct candidates_of {
       for (const bool copy_b : {false, true}) {
         if ((copy_a && !a_straddles) || (copy_b && !b_straddles)) continue;
         const bool copies_a = copy_a || !a_ready, copies_b = copy_b || !b_ready;
-        for (const bool exchanged : {false, true})
+        for (const bool exchanged : {false, may_be_exchanged(x)})
           each_plan(exchanged, exchanged ? tiles_down | (a_along_k ? tiles_only_down : 0) : 0b1111, k_tiles,
                     [&](const std::string& name, const wgmma_plan& plan) {
                       add(name + (copies_a ? "a" : "") + (copies_b ? "b" : ""), 0, [=, *this] {
@@ -248,7 +248,7 @@ struct candidates_of {
     if (!is_read_by_words(x.a, true, x.batch) || !is_read_by_words(x.b, true, x.batch)) return;
     const auto y = as_factors(x);
     const std::int64_t k_tiles = pmpp::ceil_div(x.k, std::int64_t(scale_block));
-    for (const bool exchanged : {false, true})
+    for (const bool exchanged : {false, may_be_exchanged(y)})
       each_plan(exchanged, exchanged ? scaled_tiles_down : 0b1011, k_tiles,
                 [&](const std::string& name, const wgmma_plan& plan) {
                   add(name, 0, [=, &where = where] { gemm_scaled_as_planned<Fast>(where, y, plan, {}, {}); });

@@ -129,7 +129,7 @@ template <wgmma_tile Tile, bool Exchanged, class T, class TC, class Epilogue>
 bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue>& l) {
   const auto epilogue = product_epilogue(l.epilogue);
   using kernel = gemm_wgmma_kernel<T, TC, float, std::remove_const_t<decltype(epilogue)>, Tile, rows_along::k,
-                                   rows_along::k, layer_windows<Exchanged>>;
+                                   rows_along::k, c_written::either, layer_windows<Exchanged>>;
   const std::int64_t channels = l.in.channels(), taps = l.filters.height() * l.filters.width();
   typename kernel::arguments x;
   if (!describe_layer(Exchanged ? x.b : x.a, Exchanged ? x.a : x.b, l, Exchanged ? kernel::n : kernel::m,

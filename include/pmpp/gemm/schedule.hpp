@@ -32,18 +32,22 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// Tiles follow each other down `Group` rows of tiles, then to the next column, then to the next rows, then to the next matrix.
-template <std::int64_t Group>
+/// Tiles follow each other down `Group` rows of tiles, then to the next column, then to the next rows, then to the next matrix. Index: can
+/// count all tiles.
+template <std::int64_t Group, class Index = std::int64_t>
 struct raster {
-  std::int64_t matrix, row, col;  ///< row and col in tiles
+  Index matrix, row, col;  ///< row and col in tiles
 
-  PMPP_HOST_DEVICE raster(std::int64_t tile, std::int64_t tiles_m, std::int64_t tiles_n) {
-    matrix = tile / (tiles_m * tiles_n);
-    tile -= matrix * tiles_m * tiles_n;
-    const std::int64_t first = tile / (Group * tiles_n) * Group, rows = min(Group, tiles_m - first);
-    const std::int64_t in_group = tile % (Group * tiles_n);
-    row = first + in_group % rows;
+  PMPP_HOST_DEVICE raster(Index tile, Index tiles_m, Index tiles_n) : matrix(0) {
+    // A division takes as long as products of a k-tile: no more of them than needed.
+    if (tile >= tiles_m * tiles_n) {
+      matrix = tile / (tiles_m * tiles_n);
+      tile -= matrix * tiles_m * tiles_n;
+    }
+    const Index group = min(Index(Group), tiles_m), first = tiles_m > group ? tile / (group * tiles_n) * group : 0;
+    const Index in_group = tile - first * tiles_n, rows = min(group, tiles_m - first);
     col = in_group / rows;
+    row = first + in_group - col * rows;
   }
 };
 

@@ -27,6 +27,10 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
+/// How C, which is not read, is written by TMA: along its rows, or down its columns. Otherwise: it is read, or TMA cannot write it.
+/// Either: the arguments say. (Kernels that know run tiles of a short k up to a tenth faster: a multiprocessor keeps few instructions.)
+enum class c_written { across, down, otherwise, either };
+
 /// Of a kernel whose elements of C are TC, sums sum_type, epilogue Epilogue.
 template <class Kernel, class TC, class S, class Epilogue>
 struct staged_store {
@@ -36,6 +40,9 @@ struct staged_store {
   /// Lines that TMA moves at once.
   template <bool Down>
   static constexpr int box_lines = Down ? min(width, 32) : 64;
+  /// TMA writes C, and it is not read: what is nearly always the case. Known before, or found out.
+  static constexpr bool is_straight = Kernel::way == c_written::across || Kernel::way == c_written::down,
+                        may_be_straight = Kernel::way != c_written::otherwise;
   static constexpr int slices_in_stage = (Kernel::m + n) * row_bytes / (consumers * slice_bytes);
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
@@ -47,7 +54,7 @@ struct staged_store {
 
   /// Whether C comes through the stages, after the last k-tile: then it is there when the products are.
   __device__ static bool fetches(const arguments& x, const coord& at) {
-    return at.c_by_tma && at.is_whole && x.result.reads();
+    return !is_straight && at.c_by_tma && at.is_whole && x.result.reads();
   }
 
   /// Where a stage holds C.
@@ -92,7 +99,7 @@ struct staged_store {
     static_assert(Down || n % width == 0);
     // Whether column u / 4 * 8 of slice s is one of the tile's: all are, unless the last slice is a part of one.
     const auto is_there = [](int s, int u) { return s * width + u / 4 * 8 < n; };
-    const bool reads = x.result.reads(), fetched = fetches(x, at);
+    const bool reads = !is_straight && x.result.reads(), fetched = fetches(x, at);
     const int warp = block.warp() % 4, group = block.warp() / 4 - 1, lane = block.lane();
     const std::int64_t first = at.row + group * 64;
     if (first >= at.end_row && !fetched) return;
@@ -119,10 +126,10 @@ struct staged_store {
     const auto make = [&](int s, packed<TC, 2>(&y)[width / 8][2]) __attribute__((always_inline)) {
 #pragma unroll
       for (int u = 0; u < width / 2; ++u) {
-        if (!is_there(s, u)) continue;
+        const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
         TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-        value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row_of(u / 2 % 2),
-                      at.col + s * width + u / 4 * 8 + lane % 4 * 2 + u % 2);
+        if (is_there(s, u) && (!is_straight || stateless || (row < rows && col < cols)))
+          value = plain(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
       }
     };
     const auto put = [&](unsigned char* slice, const packed<TC, 2>(&y)[width / 8][2]) __attribute__((always_inline)) {
@@ -144,7 +151,7 @@ struct staged_store {
     };
     // What is nearly always the case has code of its own, without a jump: a multiprocessor that begins a product waits for each
     // instruction that it has not met yet, and most where it jumps to them.
-    if (everywhere && !reads && at.c_by_tma) {
+    if (is_straight || (may_be_straight && everywhere && !reads && at.c_by_tma)) {
 #pragma unroll
       for (int s = 0; s < slices; ++s) {
         packed<TC, 2> y[width / 8][2];
@@ -159,90 +166,93 @@ struct staged_store {
       }
       return;
     }
-    TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
-    const auto result = x.result;
+    if constexpr (!is_straight) {
+      TC* c = x.c.data + at.batch_c * x.c.batch_stride + first * x.c.row_stride + at.col * x.c.col_stride;
+      const auto result = x.result;
 #pragma unroll
-    for (int s = 0; s < slices; ++s) {
-      packed<TC, 2> y[width / 8][2];
-      if (everywhere && !reads) {
-        make(s, y);
-      } else {
-        if (fetched) {
-          if (s % slices_in_stage == 0) memory.ring.wait(next);
-          const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
+      for (int s = 0; s < slices; ++s) {
+        packed<TC, 2> y[width / 8][2];
+        if (everywhere && !reads) {
+          make(s, y);
+        } else {
+          if (fetched) {
+            if (s % slices_in_stage == 0) memory.ring.wait(next);
+            const unsigned char* old = slice_in_stage(memory, next.stage, s, group);
 #pragma unroll
-          for (int u = 0; u < width / 4; ++u)
-            if constexpr (Down) {
-              for (int e = 0; e < 2; ++e) y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
-            } else {
-              y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
-            }
-        } else if (reads) {
-          // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
+            for (int u = 0; u < width / 4; ++u)
+              if constexpr (Down) {
+                for (int e = 0; e < 2; ++e)
+                  y[u / 2][u % 2].item[e] = *reinterpret_cast<const TC*>(old + offset_of(u, e));
+              } else {
+                y[u / 2][u % 2] = *reinterpret_cast<const packed<TC, 2>*>(old + offset_of(u, 0));
+              }
+          } else if (reads) {
+            // What C holds: outside of it, some other element. Without branches, so that all are on their way at once.
 #pragma unroll
-          for (int u = 0; u < width / 2; ++u)
-            y[u / 4][u / 2 % 2].item[u % 2] =
-                c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
-                  min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
+            for (int u = 0; u < width / 2; ++u)
+              y[u / 4][u / 2 % 2].item[u % 2] =
+                  c[min(row_of(u / 2 % 2), rows - 1) * x.c.row_stride +
+                    min(s * width + u / 4 * 8 + lane % 4 * 2 + u % 2, cols - 1) * x.c.col_stride];
+          }
+#pragma unroll
+          for (int u = 0; u < width / 2; ++u) {
+            const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
+            TC& value = y[u / 4][u / 2 % 2].item[u % 2];
+            if (is_there(s, u) && (everywhere || (row < rows && col < cols)))
+              value = result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
+          }
         }
-#pragma unroll
-        for (int u = 0; u < width / 2; ++u) {
-          const int row = row_of(u / 2 % 2), col = s * width + u / 4 * 8 + lane % 4 * 2 + u % 2;
-          TC& value = y[u / 4][u / 2 % 2].item[u % 2];
-          if (is_there(s, u) && (everywhere || (row < rows && col < cols)))
-            value = result(__builtin_bit_cast(sum_type, sum[s * (width / 2) + u]), &value, first + row, at.col + col);
+        unsigned char* slice = memory.slices[group][turn];
+        put(slice, y);
+        if (at.c_by_tma) simt::visible_to_copies();
+        if (Kernel::is_grouped && is_elected && !at.c_by_tma)
+          simt::copies_have_read<0>();  // of the tile before, which TMA wrote: no slices of this one are counted
+        if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
+        simt::warpgroup_sync(group);  // this slice is written, the next may be
+        if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
+          Kernel::release(block, memory, next.stage);
+          next.advance();
         }
-      }
-      unsigned char* slice = memory.slices[group][turn];
-      put(slice, y);
-      if (at.c_by_tma) simt::visible_to_copies();
-      if (Kernel::is_grouped && is_elected && !at.c_by_tma)
-        simt::copies_have_read<0>();  // of the tile before, which TMA wrote: no slices of this one are counted
-      if (is_elected) simt::copies_have_read<Kernel::staged_slices - 2>();
-      simt::warpgroup_sync(group);  // this slice is written, the next may be
-      if (fetched && ((s + 1) % slices_in_stage == 0 || s + 1 == slices)) {
-        Kernel::release(block, memory, next.stage);
-        next.advance();
-      }
-      if (!at.c_by_tma) {
-        constexpr int items = 16 / size, abreast = row_bytes / 16;  // elements of a word; words, and lanes, of a line
-        const std::int64_t stride = Down ? x.c.row_stride : x.c.col_stride;
-        const bool in_words = stride == 1 && reinterpret_cast<std::uintptr_t>(c) % size == 0;
-        const int own = lane % abreast;
+        if (!at.c_by_tma) {
+          constexpr int items = 16 / size, abreast = row_bytes / 16;  // elements of a word; words, and lanes, of a line
+          const std::int64_t stride = Down ? x.c.row_stride : x.c.col_stride;
+          const bool in_words = stride == 1 && reinterpret_cast<std::uintptr_t>(c) % size == 0;
+          const int own = lane % abreast;
 #pragma unroll 1
-        for (int line = warp * 16 + lane / abreast; line < warp * 16 + 16; line += simt::warp_size / abreast) {
-          const int row = Down ? line / width * width : line, col = s * width + (Down ? line % width : 0);
-          const int there = row < rows && col < cols ? min(Down ? rows - row : cols - col, width) : 0;
-          TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
-          const auto write_item = [&](int item) {
-            to[item * stride] = *reinterpret_cast<const TC*>(slice + byte_of(line, item));
-          };
-          if (!in_words) {
-            for (int item = own; item < there; item += abreast) write_item(item);
-            continue;
-          }
-          const int before = static_cast<int>(-reinterpret_cast<std::uintptr_t>(to) % 16) / size,  // the first word
-              word = before + own * items, after = before + max(0, there - before) / items * items + own;
-          if (own < min(before, there)) write_item(own);
-          if (word + items <= there) {
-            std::uint32_t both[8];  // the words of the slice in which it lies; where it is one, anything follows
-#pragma unroll
-            for (int half = 0; half < 2; ++half) {
-              const auto y =
-                  *reinterpret_cast<const simt::quad*>(slice + byte_of(line, (own + half) % abreast * items));
-#pragma unroll
-              for (int e = 0; e < 4; ++e) both[half * 4 + e] = y.word[e];
+          for (int line = warp * 16 + lane / abreast; line < warp * 16 + 16; line += simt::warp_size / abreast) {
+            const int row = Down ? line / width * width : line, col = s * width + (Down ? line % width : 0);
+            const int there = row < rows && col < cols ? min(Down ? rows - row : cols - col, width) : 0;
+            TC* const to = c + row * x.c.row_stride + col * x.c.col_stride;
+            const auto write_item = [&](int item) {
+              to[item * stride] = *reinterpret_cast<const TC*>(slice + byte_of(line, item));
+            };
+            if (!in_words) {
+              for (int item = own; item < there; item += abreast) write_item(item);
+              continue;
             }
-            simt::quad whole;
-            block::shift_words<size>(whole.word, both, static_cast<unsigned>(before * size));
-            *reinterpret_cast<simt::quad*>(to + word) = whole;
+            const int before = static_cast<int>(-reinterpret_cast<std::uintptr_t>(to) % 16) / size,  // the first word
+                word = before + own * items, after = before + max(0, there - before) / items * items + own;
+            if (own < min(before, there)) write_item(own);
+            if (word + items <= there) {
+              std::uint32_t both[8];  // the words of the slice in which it lies; where it is one, anything follows
+#pragma unroll
+              for (int half = 0; half < 2; ++half) {
+                const auto y =
+                    *reinterpret_cast<const simt::quad*>(slice + byte_of(line, (own + half) % abreast * items));
+#pragma unroll
+                for (int e = 0; e < 4; ++e) both[half * 4 + e] = y.word[e];
+              }
+              simt::quad whole;
+              block::shift_words<size>(whole.word, both, static_cast<unsigned>(before * size));
+              *reinterpret_cast<simt::quad*>(to + word) = whole;
+            }
+            if (after < there) write_item(after);
           }
-          if (after < there) write_item(after);
+        } else if (is_elected) {
+          copy(s, slice);
         }
-      } else if (is_elected) {
-        copy(s, slice);
+        turn = turn + 1 == Kernel::staged_slices ? 0 : turn + 1;
       }
-      turn = turn + 1 == Kernel::staged_slices ? 0 : turn + 1;
     }
   }
 #endif

@@ -74,12 +74,13 @@ enum class rows_along { k, mn, either };
 
 /// A, B: how the operands lie. Windows: of parts of floats, the floats.
 template <class T, class TC, class S, class Epilogue, wgmma_tile Tile, rows_along A, rows_along B,
-          class Windows = no_windows>
+          c_written C = c_written::either, class Windows = no_windows>
 struct gemm_wgmma_kernel {
   static constexpr int threads = 3 * 128;
   static constexpr bool begins_early = true;
   static constexpr int row_bytes = 128, depth = row_bytes / sizeof(T);  ///< of a stage, along k
   static constexpr int m = 128, n = Tile.n, consumers = 2, stages = Tile.stages;
+  static constexpr c_written way = C;
   static constexpr bool is_double = std::is_same_v<T, double>;
   static constexpr bool is_scaled = requires { Windows::multiplies; };  ///< consumers multiply otherwise
   /// Rows of A and C lie in groups, each with a B of its own (gemm_grouped/wgmma.hpp).
@@ -88,11 +89,7 @@ struct gemm_wgmma_kernel {
   static constexpr int producer_registers = is_scaled && n < 256 ? 72 : 40;
   using sum_type = std::conditional_t<is_double, double, std::conditional_t<sizeof(T) == 1 && !is_scaled, int, float>>;
   static constexpr bool a_in_registers = std::is_same_v<T, float> && A == rows_along::mn;
-  /// C may be written along columns, and is where rows of a tile would end within a slice; B is along k then.
-  static constexpr bool only_down = n % 64 != 0;
-  static constexpr bool can_go_down =
-      a_in_registers || only_down ||
-      (n < 256 && ((sizeof(T) == 2 && std::is_same_v<Windows, no_windows>) || is_scaled));
+  static constexpr bool can_go_down = C == c_written::down || (C == c_written::either && a_in_registers);
   static constexpr bool can_share =
       !is_double && !is_grouped && n < 256;  ///< blocks, a tile: beside 128 sums 240 bytes would spill
   /// Elements are parts of floats: stages hold all parts of a k-tile, whose products are added up in order (gemm/parts.hpp).
@@ -102,7 +99,8 @@ struct gemm_wgmma_kernel {
   static constexpr bool pairs_across = is_double && A == rows_along::mn && B == rows_along::k;
   static_assert(sizeof(T) == 2 || (A != rows_along::either && B != rows_along::either));
   static_assert(!is_double || n == 128);
-  static_assert(!only_down || (sizeof(T) <= 2 && n % 32 == 0 && B == rows_along::k));
+  /// Rows of such a tile would end within a slice of C.
+  static_assert(n % 64 == 0 || (n % 32 == 0 && C == c_written::down && B == rows_along::k));
   static_assert(!in_parts || (n == 128 && A == rows_along::k && B == rows_along::k && depth == part_k_tile));
   static_assert(!std::is_same_v<T, float> || (B == rows_along::k && (!a_in_registers || n >= 128)));
 
@@ -152,20 +150,21 @@ struct gemm_wgmma_kernel {
     }
     block.sync();
     simt::previous_kernels_done();
-    if (block.warp() < 4) {
-      simt::release_registers<producer_registers>();
-      if (block.thread() == 0)
-        by_layout(x, [&]<bool AlongMA, bool AlongNB>() { produce<AlongMA, AlongNB>(block, memory, x); });
-      if constexpr (is_scaled)
-        if (block.warp() == 1) x.windows.template copy_scales<gemm_wgmma_kernel>(block, memory, x);
-      if constexpr (is_grouped)
-        if (block.warp() == 1 && block.index() == 0) x.windows.count_left_out(block);
-    } else {
+    // (In this order ptxas lays out the producer's code first, from where it begins everything.)
+    if (block.warp() >= 4) {
       simt::acquire_registers<252 - producer_registers / 2>();
       if constexpr (is_double)
         doubles::consume(block, memory, x);
       else
         consume(block, memory, x);
+    } else {
+      simt::release_registers<producer_registers>();
+      // The warp's number comes from a lane, and one lane is elected: so ptxas keeps operands of copies in uniform registers.
+      if (block.shuffle(block.warp(), 0) == 0 && simt::elect_one()) produce(block, memory, x);
+      if constexpr (is_scaled)
+        if (block.warp() == 1) x.windows.template copy_scales<gemm_wgmma_kernel>(block, memory, x);
+      if constexpr (is_grouped)
+        if (block.warp() == 1 && block.index() == 0) x.windows.count_left_out(block);
     }
 #endif
   }
@@ -188,7 +187,8 @@ struct gemm_wgmma_kernel {
           is_whole(!can_share || x.splits == 1),
           end_row(x.c.rows),
           c_by_tma(x.c_by_tma) {
-      const raster<wgmma_group> at(own, tiles_m, x.tiles_n);
+      const raster<wgmma_group, std::uint32_t> at(static_cast<std::uint32_t>(own), static_cast<std::uint32_t>(tiles_m),
+                                                  static_cast<std::uint32_t>(x.tiles_n));
       batch = batch_c = static_cast<int>(at.matrix);
       row = static_cast<int>(at.row * m);
       col = static_cast<int>(at.col * n);
@@ -207,9 +207,9 @@ struct gemm_wgmma_kernel {
   /// Calls f<Down>(), as C is written.
   template <class F>
   __device__ __forceinline__ static void in_direction(const arguments& x, F f) {
-    if (only_down || (can_go_down && x.down))
+    if (can_go_down && (C == c_written::down || x.down))
       f.template operator()<can_go_down>();
-    else if constexpr (!only_down)
+    else if constexpr (C != c_written::down)
       f.template operator()<false>();
   }
 
@@ -226,8 +226,14 @@ struct gemm_wgmma_kernel {
     }
     const int splits = can_share ? x.splits : 1, end = x.tiles * splits;
     for (int unit = static_cast<int>(block.index()); unit < end; unit += static_cast<int>(block.count())) {
-      const int tile = unit / splits, part = unit - tile * splits, first = x.k_tiles * part / splits;
-      f(coord(x, tile, x.tiles_m, part, first, x.k_tiles * (part + 1) / splits - first));
+      int tile = unit, part = 0, first = 0, end_k_tile = x.k_tiles;
+      if (splits > 1) {
+        tile = unit / splits;
+        part = unit - tile * splits;
+        first = x.k_tiles * part / splits;
+        end_k_tile = x.k_tiles * (part + 1) / splits;
+      }
+      f(coord(x, tile, x.tiles_m, part, first, end_k_tile - first));
     }
   }
 
@@ -247,39 +253,48 @@ struct gemm_wgmma_kernel {
       b_along_n ? by.template operator()<false, true>() : by.template operator()<false, false>();
   }
 
-  template <bool AlongMA, bool AlongNB, class Block>
-  __device__ static void produce(Block& block, shared& memory, const arguments& x) {
+  template <class Block>
+  __device__ __forceinline__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const coord& at) {
       if constexpr (!in_parts && !is_scaled && !is_grouped && !std::is_same_v<Windows, no_windows>)
         return produce_windows(memory, x, at, next);
-      const int batch_a = x.batch_a ? at.batch : 0, batch_b = x.batch_b ? at.batch : 0;
-      for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
-        auto& stage = memory.stages[next.stage];
-        auto& full = memory.ring.acquire(next, parts * (x.a_rows + x.b_rows) * row_bytes);
-        const int p = (at.first_k_tile + k_tile) * depth;
-        if constexpr (in_parts) {
-          for (int part = 0; part < parts; ++part) {
-            simt::copy_tile(stage.a + part * m * row_bytes, x.a, full, p, at.row, batch_a * parts + part);
-            simt::copy_tile(stage.b + part * n * row_bytes, x.b, full, p, at.col, batch_b * parts + part);
-          }
-          continue;
-        }
-        if constexpr (AlongMA)
-          for (int i = 0; i < x.a_rows; i += depth)
-            simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
-        else
-          simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
-        if constexpr (AlongNB)
-          for (int j = 0; j < x.b_rows; j += depth)
-            simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
-        else
-          simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
-      }
+      else
+        by_layout(x, [&]<bool AlongMA, bool AlongNB>() { produce_tile<AlongMA, AlongNB>(memory, x, at, next); });
       if constexpr (is_double) return;
       if (store::fetches(x, at))
         in_direction(x, [&]<bool Down>() { store::template fetch<Down>(memory, x, at, next); });
     });
+  }
+
+  template <bool AlongMA, bool AlongNB>
+  __device__ __forceinline__ static void produce_tile(shared& memory, const arguments& x, const coord& at,
+                                                      position& next) {
+    const int batch_a = x.batch_a ? at.batch : 0, batch_b = x.batch_b ? at.batch : 0;
+    for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
+      auto& stage = memory.stages[next.stage];
+      auto& full = memory.ring.acquire(next, parts * (x.a_rows + x.b_rows) * row_bytes);
+      const int p = (at.first_k_tile + k_tile) * depth;
+      if constexpr (in_parts) {
+        for (int part = 0; part < parts; ++part) {
+          simt::copy_tile(stage.a + part * m * row_bytes, x.a, full, p, at.row, batch_a * parts + part);
+          simt::copy_tile(stage.b + part * n * row_bytes, x.b, full, p, at.col, batch_b * parts + part);
+        }
+        continue;
+      }
+      if constexpr (AlongMA)
+#pragma unroll 1
+        for (int i = 0; i < x.a_rows; i += depth)
+          simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
+      else
+        simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
+      if constexpr (AlongNB)
+#pragma unroll 1
+        for (int j = 0; j < x.b_rows; j += depth)
+          simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
+      else
+        simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
+    }
   }
 
   /// The same where an operand is looked up in images.

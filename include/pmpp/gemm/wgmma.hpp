@@ -41,12 +41,12 @@ struct wgmma_plan {
 };
 
 /// Starts a product with a given tile, where rows of A and B lie so; false, and nothing has happened, if TMA cannot read A or B.
-template <wgmma_tile Tile, rows_along A, rows_along B, class T, class TC, class S, class Epilogue,
-          class Windows = no_windows>
+template <wgmma_tile Tile, rows_along A, rows_along B, c_written C = c_written::either, class T, class TC, class S,
+          class Epilogue, class Windows = no_windows>
 bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
                         const wgmma_plan& plan = {}, const Windows& windows = {}, rows_along of_a = A,
                         rows_along of_b = B) {
-  using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, A, B, Windows>;
+  using kernel = gemm_wgmma_kernel<T, TC, S, Epilogue, Tile, A, B, C, Windows>;
   typename kernel::arguments y;
   y.windows = windows;
   y.a_along_m = of_a == rows_along::mn;
@@ -85,7 +85,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.batch_a = x.a.batch_stride != 0;
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
-  y.down = kernel::only_down || (x.c.row_stride == 1 && x.c.col_stride != 1);
+  y.down = C == c_written::down || (x.c.row_stride == 1 && x.c.col_stride != 1);
   const bool down = kernel::can_go_down && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
@@ -97,6 +97,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
                  line * sizeof(TC) % 16 == 0 &&  // it writes whole words
                  simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch,
                                       x.c.batch_stride, down ? kernel::store::template box_lines<true> : 64);
+  if (kernel::store::is_straight && !y.c_by_tma) return false;
   launch(where, min<std::int64_t>(units, machine_of(where).multiprocessors), kernel{}, y);
   return true;
 }
@@ -108,6 +109,29 @@ inline constexpr wgmma_tile wgmma_tiles[] = {
 
 /// Bits of those that may write C along columns, and of those that do nothing else.
 inline constexpr unsigned tiles_down = 0b1110, tiles_only_down = 0b110000;
+
+/// Whether TMA can write C, whose rows are in one piece.
+template <class T>
+bool tma_writes(const gemm_target<T>& c) {
+  return c.is_made_of(16 / sizeof(T));
+}
+
+/// Whether rows and columns of C may be exchanged, so that it is written down.
+template <class Problem>
+bool may_be_exchanged(const Problem& x) {
+  return tma_writes(x.c) && !x.result.reads();
+}
+
+/// Calls by<C>(problem) for a kernel that knows how C is written, by tiles of N columns.
+template <int N, class Problem, class F>
+bool in_way_of(const wgmma_plan& plan, const Problem& x, F by) {
+  if constexpr (N < 256)
+    if (plan.exchanged) return by.template operator()<c_written::down>(x.exchanged());
+  if constexpr (N % 64 == 0)
+    return may_be_exchanged(x) ? by.template operator()<c_written::across>(x)
+                               : by.template operator()<c_written::otherwise>(x);
+  return false;
+}
 
 /// What makes a product take longer than its tiles say: how often TMA asks for each row of 128 bytes of A and B; how long writing
 /// C takes, as a multiple.
@@ -122,9 +146,8 @@ struct wgmma_burden {
 /// have single elements.
 template <class Problem>
 double burden_of_c(const Problem& x, bool exchanged) {
-  constexpr std::int64_t size = sizeof(typename Problem::type_c);
-  const bool by_tma = x.c.is_written_by(16 / size) && x.c.cols * size % 16 == 0, reads = x.result.reads();
-  return (by_tma ? (reads ? 1.9 : 1) : reads ? 6.7 : 3.3) * (exchanged ? (reads ? 2 : 1.6) : 1);
+  const bool reads = x.result.reads();
+  return (tma_writes(x.c) ? (reads ? 1.9 : 1) : reads ? 6.7 : 3.3) * (exchanged ? 1.6 : 1);
 }
 
 /// How many clocks a tile of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
@@ -194,15 +217,15 @@ inline wgmma_plan plan_wgmma(unsigned tiles, std::int64_t m, std::int64_t n, std
 template <bool OneTile = false, class T, class TC, class S, class Epilogue>
 bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
                      bool b_along_k, wgmma_plan plan) {
-  if constexpr (sizeof(T) == 2)
-    if (std::exchange(plan.exchanged, false))
-      return gemm_as_planned<OneTile>(where, x.exchanged(), b_along_k, a_along_k, plan);
   const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
     using enum rows_along;
     if constexpr (sizeof(T) == 2) {
       constexpr rows_along of_b = Tile.n % 64 == 0 ? either : k;
-      return gemm_by_wgmma_tile<Tile, either, of_b>(where, x, plan, no_windows{}, a_along_k ? k : mn,
-                                                    b_along_k ? k : mn);
+      const rows_along a = a_along_k ? k : mn, b = b_along_k ? k : mn;
+      return in_way_of<Tile.n>(plan, x, [&]<c_written C>(const auto& y) {
+        constexpr bool down = C == c_written::down;
+        return gemm_by_wgmma_tile<Tile, either, of_b, C>(where, y, plan, no_windows{}, down ? b : a, down ? a : b);
+      });
     } else {
       if constexpr (sizeof(T) == 8)
         if (!a_along_k && !b_along_k) return gemm_by_wgmma_tile<Tile, mn, mn>(where, x, plan);
@@ -287,8 +310,11 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       (a ? a_along_k : b_along_k) = true;
       (a ? a_ready : b_ready) = false;
     }
-    // Doubles of C that one lane has are neighbours in memory if C is column-major.
-    if (is_float ? !b_along_k : is_double && (a_along_k == b_along_k ? x.c.col_stride == 1 : a_along_k)) {
+    // Doubles of C that one lane has are neighbours in memory if C is column-major. Others are written by rows.
+    const bool is_column_major = x.c.row_stride == 1 && x.c.col_stride != 1;
+    if (is_float    ? !b_along_k
+        : is_double ? (a_along_k == b_along_k ? x.c.col_stride == 1 : a_along_k)
+                    : is_column_major) {
       x = x.exchanged();
       std::swap(a_along_k, b_along_k);
       std::swap(a_ready, b_ready);
@@ -345,7 +371,7 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
             const unsigned tiles = is_float ? 0b111 : 0b1111;
             consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, {of_a, of_b, burden_of_c(x, false)}),
                      false);
-            if constexpr (sizeof(T) == 2)
+            if (sizeof(T) == 2 && may_be_exchanged(x))
               consider(plan_wgmma(tiles_down | (a_along_k ? tiles_only_down : 0), x.c.cols, x.c.rows, k_tiles, x.batch,
                                   on, {of_b, of_a, burden_of_c(x, true)}),
                        true);

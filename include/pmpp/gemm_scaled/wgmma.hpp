@@ -374,10 +374,13 @@ inline constexpr unsigned scaled_tiles_down = 0b1010;
 template <bool Fast, class T, class TC, class S, class Epilogue>
 bool gemm_scaled_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, wgmma_plan plan,
                             const operand_scales& of_a, const operand_scales& of_b) {
-  if (std::exchange(plan.exchanged, false)) return gemm_scaled_as_planned<Fast>(where, x.exchanged(), plan, of_b, of_a);
   const auto run = [&]<int Tile>(std::integral_constant<int, Tile>) {
-    return gemm_by_wgmma_tile<scaled_tiles[Tile], rows_along::k, rows_along::k>(where, x, plan,
-                                                                                scaled_products<T, Fast>{of_a, of_b});
+    constexpr wgmma_tile tile = scaled_tiles[Tile];
+    return in_way_of<tile.n>(plan, x, [&]<c_written C>(const auto& y) {
+      using scales = scaled_products<T, Fast>;
+      return gemm_by_wgmma_tile<tile, rows_along::k, rows_along::k, C>(
+          where, y, plan, C == c_written::down ? scales{of_b, of_a} : scales{of_a, of_b});
+    });
   };
   if (plan.tile == 0) return run(std::integral_constant<int, 0>{});
   return plan.tile == 1 ? run(std::integral_constant<int, 1>{}) : run(std::integral_constant<int, 3>{});
@@ -398,13 +401,15 @@ template <bool Fast, class A, class B, class TC, class S, class Epilogue>
 bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, TC, S, Epilogue>& x,
                           const operand_scales& of_a, const operand_scales& of_b) {
   constexpr std::int64_t most = std::int64_t(1) << 31;
+  if constexpr (std::is_same_v<A, B>)
+    if (x.c.row_stride == 1 && x.c.col_stride != 1) return gemm_scaled_by_wgmma<Fast>(where, x.exchanged(), of_b, of_a);
   if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || !wgmma_available()) return false;
   const auto y = as_factors(x);
   const machine& on = machine_of(where);
   const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(scale_block));
   wgmma_plan best =
       plan_wgmma(tiles_for_scales(of_b), x.c.rows, x.c.cols, k_tiles, x.batch, on, {.c = burden_of_c(x, false)});
-  if constexpr (std::is_same_v<A, B>) {  // else factors of exchanged operands are of another type
+  if (std::is_same_v<A, B> && may_be_exchanged(x)) {  // else factors of exchanged operands are of another type
     wgmma_plan down =
         plan_wgmma(scaled_tiles_down, x.c.cols, x.c.rows, k_tiles, x.batch, on, {.c = burden_of_c(x, true)});
     down.exchanged = true;

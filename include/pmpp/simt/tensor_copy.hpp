@@ -197,6 +197,12 @@ __device__ __forceinline__ void fetch_arguments(const Arguments& x, int byte) {
   constexpr int last = int(sizeof x) - 4;
   asm volatile("" ::"r"(reinterpret_cast<const int*>(&x)[(byte < last ? byte : last) / 4]));
 }
+/// True in one lane of a warp whose lanes all call: what it does by itself, ptxas knows to be one lane's.
+__device__ __forceinline__ bool elect_one() {
+  std::uint32_t is_elected;
+  asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(is_elected));
+  return is_elected != 0;
+}
 /// Has TMA read a description that will be needed soon.
 __device__ inline void fetch_description(const tile_map& map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
