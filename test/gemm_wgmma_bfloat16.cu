@@ -40,7 +40,7 @@ TEST_CASE("wgmma: every tile, along either side of C") {
         for (const bool a_major : {false, true})
           for (const int spoilt : {0, 1})  // lines of C that TMA cannot write
             for (const float beta : {0.0f, 2.0f})
-              for (const int splits : {1, 3}) {
+              for (const int splits : {1, 2, 3}) {
                 // Down columns C is written where TMA can and C is not read.
                 if ((exchanged ? tile == 0 || spoilt || beta != 0 : tile > 3) || third.leaves_out()) continue;
                 CAPTURE(tile);

@@ -13,7 +13,8 @@
 //      unit, which writes one slice while the next is made. Meanwhile the producer fills all stages for the next tile.
 //      Where C is read (beta), it comes through the stages too, after the last k-tile: it is there when the sums are.
 //   4. TMA writes zeros where a tile leaves the matrix: the loop over k has no cases.
-//   5. Blocks that share a tile leave their sums in memory; the last of them adds up, in order: the same bits on every run.
+//   5. Blocks that share a tile are a cluster, where up to eight do: one of them gets the sums of the others in its shared memory, and adds up,
+//      in order. Others leave their sums in memory; the last one adds up, in order too: the same bits on every run.
 //   6. What TMA cannot read, or reads slowly, is copied first where that pays (gemm/repack.hpp).
 //
 // Products of floats and of 8-bit integers want both operands along k. One of two of floats may be along m: then each lane
@@ -114,15 +115,20 @@ struct gemm_wgmma_kernel {
     } stages[Tile.stages];
     unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : slice_bytes];  // of C
     bool is_last;  // of the blocks that share a tile
+    simt::transaction_barrier may_send, sent;  // sums, in a cluster
     block::tensor_pipeline<Tile.stages> ring;
     [[no_unique_address]] typename scales_in_shared<is_scaled, Windows, gemm_wgmma_kernel>::type scales;
   };
+
+  /// Parts of a tile that fit into the stages of a block.
+  static constexpr int most_parts_sent = int(Tile.stages * sizeof(typename shared::stage) / (m * n * 4));
 
   struct arguments {
     simt::tile_map a, b, to;
     gemm_target<TC> c;
     std::int64_t tiles_m, tiles_n;  ///< of a product
-    int tiles, splits;              ///< of all products; blocks that share each tile
+    int tiles, splits;              ///< of all products; blocks that share each tile,
+    bool in_clusters;               ///< and are a cluster then, which has no other tile
     int k_tiles;                    ///< of a tile
     sum_type* partials;             ///< of each part of each tile
     unsigned* arrivals;             ///< of blocks at each tile: zero
@@ -146,9 +152,16 @@ struct gemm_wgmma_kernel {
       simt::fetch_description(x.b);
       int writers = 1;
       if constexpr (is_scaled) writers += x.windows.writers();
+      if constexpr (can_share) {
+        memory.may_send.init(consumers);
+        memory.sent.init(1);
+      }
       memory.ring.init(is_double || is_scaled ? 4 * consumers : consumers, writers);
     }
-    block.sync();
+    if (can_share && x.in_clusters)
+      simt::clusters_begin();
+    else
+      block.sync();
     simt::previous_kernels_done();
     // (In this order ptxas lays out the producer's code first, from where it begins everything.)
     if (block.warp() >= 4) {
@@ -321,7 +334,9 @@ struct gemm_wgmma_kernel {
             multiply_parts(block, memory, at.k_tiles, next, sum);
           else
             multiply(block, memory, x, at.k_tiles, next, sum);
-          if (can_share && !at.is_whole && !add_up(block, memory, x, at, sum)) return;
+          if (can_share && !at.is_whole &&
+              !(x.in_clusters ? add_up_in_cluster(block, memory, x, at, sum) : add_up(block, memory, x, at, sum)))
+            return;
           if constexpr (in_parts) repair(block, x, at, sum);
           in_direction(
               x, [&]<bool Down>() __attribute__((always_inline)) {
@@ -329,6 +344,49 @@ struct gemm_wgmma_kernel {
               });
         });
     if (block.thread() % 128 == 0) simt::copies_have_read<0>();
+  }
+
+  /// Of a tile that a cluster shares: sends the sums to its first block, which adds up in order, and is told so.
+  template <class Block>
+  __device__ __forceinline__ static bool add_up_in_cluster(Block& block, shared& memory, const arguments& x,
+                                                           const coord& at, std::uint32_t (&sum)[n / 2]) {
+    constexpr int all = 128 * consumers, words = n / 8;  // of 16 bytes, of each thread
+    const int thread = block.thread() - 128;
+    // The stages are free, as this tile is the only one.
+    const auto place = [&](int part, int word) {
+      return reinterpret_cast<unsigned char*>(&memory.stages[0]) + ((part * words + word) * all + thread) * 16;
+    };
+    const int first = at.row + block.warp() % 4 * 16 + (block.warp() / 4 - 1) * 64;
+    const bool has_rows = first < x.c.rows || a_in_registers;
+    if (at.part > 0) {
+      memory.may_send.wait_for_cluster(0);
+      if (has_rows)
+#pragma unroll
+        for (int i = 0; i < words; ++i) {
+          const std::uint32_t four[4] = {sum[4 * i], sum[4 * i + 1], sum[4 * i + 2], sum[4 * i + 3]};
+          simt::store_in_block(0, place(at.part - 1, i), memory.sent, four);
+        }
+      return false;
+    }
+    if (thread == 0) {
+      const int warps = a_in_registers ? 4 * consumers
+                                       : static_cast<int>(min<std::int64_t>(ceil_div(x.c.rows - at.row, std::int64_t(16)), 8));
+      memory.sent.arrive_expecting((x.splits - 1) * warps * simt::warp_size * words * 16);
+    }
+    if (thread % 128 == 0)
+      for (int part = 1; part < x.splits; ++part) memory.may_send.arrive_at(part);
+    memory.sent.wait_for_cluster(0);
+    if (has_rows)
+      for (int part = 1; part < x.splits; ++part)
+#pragma unroll
+        for (int i = 0; i < words; ++i) {
+          const auto next = *reinterpret_cast<const simt::quad*>(place(part - 1, i));
+#pragma unroll
+          for (int e = 0; e < 4; ++e)
+            sum[4 * i + e] = __builtin_bit_cast(std::uint32_t, __builtin_bit_cast(sum_type, sum[4 * i + e]) +
+                                                                   __builtin_bit_cast(sum_type, next.word[e]));
+        }
+    return true;
   }
 
   /// Of a tile that several blocks share: publishes what this one has. The last of them adds up, in order, and is told so.

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <pmpp/core/math.hpp>
+#include <pmpp/function_of.hpp>
 #include <pmpp/gemm/available.hpp>
 #include <pmpp/gemm/mma.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -39,6 +40,32 @@ struct wgmma_plan {
   std::int64_t left_out = 0;
   bool exchanged = false;
 };
+
+/// Blocks of a cluster that CUDA promises.
+inline constexpr int most_blocks_of_tile = 8;
+
+/// How many clusters of `size` blocks, each of which fills a multiprocessor, run at a time. CUDA is asked once for each size: by the kernel
+/// that `entry` is, with its threads and bytes of shared memory.
+inline int most_clusters(const void* entry, int threads, std::size_t bytes, int size) {
+  static int known[most_devices][most_blocks_of_tile + 1];  // and 1; 0: not yet
+  const int device = launch_device();
+  int answer = __atomic_load_n(&known[device][size], __ATOMIC_RELAXED);
+  if (answer == 0) {
+    allow_shared_bytes(machine_of_device(device), entry);
+    cudaLaunchConfig_t config{};
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<unsigned>(size), 1, 1};
+    config.gridDim = {static_cast<unsigned>(size), 1, 1};
+    config.blockDim = {static_cast<unsigned>(threads), 1, 1};
+    config.dynamicSmemBytes = bytes;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    check(cudaOccupancyMaxActiveClusters(&answer, entry, &config), "cudaOccupancyMaxActiveClusters");
+    __atomic_store_n(&known[device][size], ++answer, __ATOMIC_RELAXED);
+  }
+  return answer - 1;
+}
 
 /// Starts a product with a given tile, where rows of A and B lie so; false, and nothing has happened, if TMA cannot read A or B.
 template <wgmma_tile Tile, rows_along A, rows_along B, c_written C = c_written::either, class T, class TC, class S,
@@ -76,7 +103,10 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   const std::int64_t tiles = y.tiles_m * y.tiles_n * x.batch - plan.left_out, units = tiles * y.splits;
   if (units >= std::int64_t(1) << 31) return false;
   y.tiles = static_cast<int>(tiles);
-  const bool shares = y.splits > 1;
+  y.in_clusters = y.splits > 1 && y.splits <= min(kernel::most_parts_sent + 1, most_blocks_of_tile) &&
+                  units <= y.splits * most_clusters(reinterpret_cast<const void*>(function_of(kernel{}, y)), kernel::threads,
+                                                    sizeof(typename kernel::shared), y.splits);
+  const bool shares = y.splits > 1 && !y.in_clusters;
   scratch memory(where,
                  shares ? checked_bytes(units * kernel::m * kernel::n, sizeof(typename kernel::sum_type), "gemm") : 0,
                  shares ? std::size_t(tiles) * sizeof(unsigned) : 0);
@@ -98,7 +128,10 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
                  simt::describe_tiles(y.to, x.c.data, line, lines, down ? x.c.col_stride : x.c.row_stride, x.batch,
                                       x.c.batch_stride, down ? kernel::store::template box_lines<true> : 64);
   if (kernel::store::is_straight && !y.c_by_tma) return false;
-  launch(where, min<std::int64_t>(units, machine_of(where).multiprocessors), kernel{}, y);
+  launch_kernel<kernel::threads>(where,
+                                 grid{min<std::int64_t>(units, machine_of(where).multiprocessors), kernel::threads, 0,
+                                      y.in_clusters ? extent3(y.splits) : extent3{}},
+                                 kernel{}, y);
   return true;
 }
 
@@ -142,8 +175,8 @@ struct wgmma_burden {
 // The constants below are clocks of an H200, fitted to 3200 times of random shapes of bfloat16 (benchmark/gemm_sweep), of which half
 // are within a tenth of what they say.
 
-/// How much longer than usual C takes: what TMA cannot write, lanes do, by words; what it cannot read, by elements. Along columns lanes
-/// have single elements.
+/// How much longer than usual C takes: what TMA cannot write, lanes do, by words; what it cannot read, by elements. Down columns lanes have
+/// single elements.
 template <class Problem>
 double burden_of_c(const Problem& x, bool exchanged) {
   const bool reads = x.result.reads();

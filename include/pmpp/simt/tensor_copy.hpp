@@ -12,6 +12,7 @@
 //   transaction_barrier                   an "mbarrier": a phase ends when all have arrived, and all expected bytes too
 //   copy_tile(to, map, done, x, y, z)     starts the copy of a tile; zeros where it leaves the matrix. One thread calls
 //   copy_windows(to, map, done, ...)      the same for windows; zeros where a window leaves its image
+//   store_in_block(rank, to, there, ...)  16 bytes to another block of the cluster; clusters_begin() before the first such
 //   copy_tile(map, from, x, y, z)         from shared memory to a matrix; copies_end(), copies_have_read<N>() after batches
 //
 // Code for sm_90a has to be asked for by that name (nvcc -arch=sm_90a, CMAKE_CUDA_ARCHITECTURES=90a): sm_90 is not enough.
@@ -158,7 +159,16 @@ bool describe_windows(tile_map& map, const T* data, const window_shape& s, int c
                 std::uint32_t(count), steps, no_interleave, swizzle_128b, l2_promotion_256b, zeros) == 0;
 }
 
-/// Counts arrivals, and bytes that TMA has written. A barrier is in an even phase, then in an odd one, ...
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
+/// Where a byte of shared memory lies in another block of the cluster.
+__device__ inline std::uint32_t in_block(std::uint32_t address, int rank) {
+  std::uint32_t there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+  return there;
+}
+#endif
+
+/// Counts arrivals, and bytes that TMA or store_in_block have written. A barrier is in an even phase, then in an odd one, ...
 struct transaction_barrier {
   std::uint64_t word;
 
@@ -174,6 +184,10 @@ struct transaction_barrier {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address()), "r"(bytes) : "memory");
   }
   __device__ void arrive() { asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory"); }
+  /// Arrives at the barrier that lies here in another block of the cluster. (Not as a release to the cluster: that waits for all stores.)
+  __device__ void arrive_at(int rank) {
+    asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(in_block(address(), rank)) : "memory");
+  }
   /// Waits for the end of the phase, if it is the current one: odd (1) or even (0).
   __device__ void wait(std::uint32_t odd) {
     std::uint32_t ended = 0;
@@ -182,6 +196,16 @@ struct transaction_barrier {
                    : "=r"(ended)
                    : "r"(address()), "r"(odd)
                    : "memory");
+  }
+  /// The same where other blocks of the cluster arrive, or store.
+  __device__ void wait_for_cluster(std::uint32_t odd) {
+    std::uint32_t ended = 0;
+    while (ended == 0)
+      asm volatile(
+          "{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+          : "=r"(ended)
+          : "r"(address()), "r"(odd)
+          : "memory");
   }
 #endif
 };
@@ -196,6 +220,18 @@ template <class Arguments>
 __device__ __forceinline__ void fetch_arguments(const Arguments& x, int byte) {
   constexpr int last = int(sizeof x) - 4;
   asm volatile("" ::"r"(reinterpret_cast<const int*>(&x)[(byte < last ? byte : last) / 4]));
+}
+/// Writes 16 bytes to where `to` lies in another block of the cluster; its barrier counts them when they are there.
+__device__ inline void store_in_block(int rank, void* to, transaction_barrier& there, const std::uint32_t (&words)[4]) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(
+          in_block(std::uint32_t(__cvta_generic_to_shared(to)), rank)),
+      "r"(in_block(there.address(), rank)), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+      : "memory");
+}
+/// All blocks of the cluster have come: their barriers are initialised. All threads call.
+__device__ __forceinline__ void clusters_begin() {
+  asm volatile("barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;" ::: "memory");
 }
 /// True in one lane of a warp whose lanes all call: what it does by itself, ptxas knows to be one lane's.
 __device__ __forceinline__ bool elect_one() {
