@@ -178,7 +178,8 @@ struct candidates_of {
   void mma() const {
     constexpr pmpp::mma_tile small =
         std::is_same_v<T, float> ? pmpp::detail::small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
-    mma<Type, Tuning.mma_large, T>("large", x);
+    if constexpr (!pmpp::detail::large_is_elsewhere<T, typename Problem::type_c>)
+      mma<Type, Tuning.mma_large, T>("large", x);
     mma<Type, small, T>("small", x);
     if constexpr (sizeof(T) >= 4) {
       mma<Type, Tuning.mma_large, T>("large'", x.exchanged());

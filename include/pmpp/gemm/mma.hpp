@@ -28,6 +28,7 @@
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
+#include <pmpp/gemm/available.hpp>
 #include <pmpp/gemm/complex_numbers.hpp>
 #include <pmpp/gemm/parts.hpp>
 #include <pmpp/gemm/problem.hpp>
@@ -80,8 +81,15 @@ constexpr mma_tile small_tf32_tile(const mma_tile& t) {
   return {.m = t.m / 2, .n = t.n, .warp_m = t.warp_m / 2, .warp_n = t.warp_n, .stages = 4, .blocks = 4};
 }
 
-/// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k.
-template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB>
+/// Whether large tiles of such elements are for machines without wgmma alone: of half, bfloat16 and bytes. (Of 254 random
+/// shapes of bfloat16 on an H200 they were best for none, and they are a fifth of the code.)
+template <class T, class TC>
+inline constexpr bool large_is_elsewhere = sizeof(T) <= 2 && sizeof(TC) >= 2 && sizeof(TC) <= 8;
+
+/// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k. Elsewhere: code for sm_90a, where wgmma is
+/// faster, is empty.
+template <simt::mma_type Type, class T, class TC, class S, class Epilogue, mma_tile Tile, bool AlongKA, bool AlongKB,
+          bool Elsewhere = false>
 struct mma_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tile.threads(), min_blocks = Tile.blocks;
@@ -130,6 +138,15 @@ struct mma_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
+    if constexpr (!Elsewhere)
+#endif
+      make_tile(block, memory, x);
+  }
+
+private:
+  template <class Block>
+  PMPP_HOST_DEVICE static void make_tile(Block& block, shared& memory, const arguments& x) {
     simt::previous_kernels_done();
     const coord at(block, x);
     sum_type sum[tiles_m][blocks_n][4] = {};
@@ -143,7 +160,6 @@ struct mma_kernel {
     write(x, at, sum);
   }
 
-private:
   /// Which part of the product this block and this thread work out.
   struct coord {
     std::int64_t row, col;        ///< of C, where the tile begins
@@ -459,12 +475,12 @@ constexpr gemm_cost mma_cost_of(const machine& on) {
           on.fits(shared)};
 }
 
-/// Enqueues a product on tensor cores, cut up as planned.
-template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, class P, class T, class TC, class S,
-          class Epilogue, class Originals = no_originals>
+/// Enqueues a product on tensor cores, cut up as planned. Elsewhere: see mma_kernel.
+template <simt::mma_type Type, mma_tile Tile, bool AlongKA, bool AlongKB, bool Elsewhere = false, class P, class T,
+          class TC, class S, class Epilogue, class Originals = no_originals>
 void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan,
                 const Originals& originals = {}) {
-  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB>;
+  using kernel = mma_kernel<Type, T, TC, S, Epilogue, Tile, AlongKA, AlongKB, Elsewhere>;
   using sum = typename kernel::sum_type;
   const std::int64_t row_length = round_up(x.c.cols, std::int64_t(16 / sizeof(sum)));
   const std::int64_t partials = plan.splits > 1 ? x.batch * plan.splits * x.c.rows * row_length : 0;
@@ -493,12 +509,15 @@ bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int6
 }
 
 /// The same, for any operands: one that cannot be read by words is copied first.
-template <simt::mma_type Type, mma_tile Tile, class P, class T, class TC, class S, class Epilogue>
+template <simt::mma_type Type, mma_tile Tile, bool Elsewhere = false, class P, class T, class TC, class S,
+          class Epilogue>
 void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
   const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
   const copy_wish of_a{mma_copies_first(x.a, x.c.cols, x.batch), a}, of_b{mma_copies_first(x.b, x.c.rows, x.batch), b};
   const auto multiply = [&](const auto& y) {
-    const auto by = [&]<bool AlongKA, bool AlongKB>() { launch_mma<Type, Tile, AlongKA, AlongKB>(where, y, plan); };
+    const auto by = [&]<bool AlongKA, bool AlongKB>() {
+      launch_mma<Type, Tile, AlongKA, AlongKB, Elsewhere>(where, y, plan);
+    };
     if constexpr (sizeof(T) == 1)
       by.template operator()<true, true>();
     else if (a)
@@ -611,7 +630,7 @@ mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& o
     for (const bool exchanged : {false, true}) {
       if (exchanged && sizeof(T) < 4) continue;
       const auto y = exchanged ? x.exchanged() : x;
-      consider(plan_mma_tile<Type, Large>(y, 0, on), exchanged);
+      if (!large_is_elsewhere<T, TC> || !wgmma_available()) consider(plan_mma_tile<Type, Large>(y, 0, on), exchanged);
       consider(plan_mma_tile<Type, Small>(y, 1, on), exchanged);
       if constexpr (Narrow.m > 0) consider(plan_mma_tile<Type, Narrow>(y, 2, on), exchanged);
     }
@@ -636,7 +655,7 @@ void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilog
         where, x,
         plan_gemm(mma_cost_of<Type, T, least>(machine_of(where)), x.c.rows, x.c.cols, x.k, x.batch, machine_of(where)));
   else if (plan.tile == 0)
-    gemm_by_mma<Type, Large>(where, y, plan.cut);
+    gemm_by_mma<Type, Large, large_is_elsewhere<T, TC>>(where, y, plan.cut);
   else if (plan.tile == 1)
     gemm_by_mma<Type, Small>(where, y, plan.cut);
   else if constexpr (Narrow.m > 0)

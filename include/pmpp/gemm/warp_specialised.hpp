@@ -114,7 +114,7 @@ struct gemm_wgmma_kernel {
       unsigned char a[parts * m * row_bytes], b[parts * n * row_bytes];
     } stages[Tile.stages];
     unsigned char slices[consumers][is_double ? 1 : Tile.slices][is_double ? 16 : slice_bytes];  // of C
-    bool is_last;  // of the blocks that share a tile
+    bool is_last;                              // of the blocks that share a tile
     simt::transaction_barrier may_send, sent;  // sums, in a cluster
     block::tensor_pipeline<Tile.stages> ring;
     [[no_unique_address]] typename scales_in_shared<is_scaled, Windows, gemm_wgmma_kernel>::type scales;
@@ -369,8 +369,9 @@ struct gemm_wgmma_kernel {
       return false;
     }
     if (thread == 0) {
-      const int warps = a_in_registers ? 4 * consumers
-                                       : static_cast<int>(min<std::int64_t>(ceil_div(x.c.rows - at.row, std::int64_t(16)), 8));
+      const int warps = a_in_registers
+                            ? 4 * consumers
+                            : static_cast<int>(min<std::int64_t>(ceil_div(x.c.rows - at.row, std::int64_t(16)), 8));
       memory.sent.arrive_expecting((x.splits - 1) * warps * simt::warp_size * words * 16);
     }
     if (thread % 128 == 0)

@@ -52,15 +52,11 @@ inline int most_clusters(const void* entry, int threads, std::size_t bytes, int 
   int answer = __atomic_load_n(&known[device][size], __ATOMIC_RELAXED);
   if (answer == 0) {
     allow_shared_bytes(machine_of_device(device), entry);
-    cudaLaunchConfig_t config{};
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
     attribute.val.clusterDim = {static_cast<unsigned>(size), 1, 1};
-    config.gridDim = {static_cast<unsigned>(size), 1, 1};
-    config.blockDim = {static_cast<unsigned>(threads), 1, 1};
-    config.dynamicSmemBytes = bytes;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
+    const cudaLaunchConfig_t config{
+        static_cast<unsigned>(size), static_cast<unsigned>(threads), bytes, nullptr, &attribute, 1};
     check(cudaOccupancyMaxActiveClusters(&answer, entry, &config), "cudaOccupancyMaxActiveClusters");
     __atomic_store_n(&known[device][size], ++answer, __ATOMIC_RELAXED);
   }
@@ -104,8 +100,8 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   if (units >= std::int64_t(1) << 31) return false;
   y.tiles = static_cast<int>(tiles);
   y.in_clusters = y.splits > 1 && y.splits <= min(kernel::most_parts_sent + 1, most_blocks_of_tile) &&
-                  units <= y.splits * most_clusters(reinterpret_cast<const void*>(function_of(kernel{}, y)), kernel::threads,
-                                                    sizeof(typename kernel::shared), y.splits);
+                  units <= y.splits * most_clusters(reinterpret_cast<const void*>(function_of(kernel{}, y)),
+                                                    kernel::threads, sizeof(typename kernel::shared), y.splits);
   const bool shares = y.splits > 1 && !y.in_clusters;
   scratch memory(where,
                  shares ? checked_bytes(units * kernel::m * kernel::n, sizeof(typename kernel::sum_type), "gemm") : 0,

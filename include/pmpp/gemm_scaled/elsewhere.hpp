@@ -132,8 +132,8 @@ void gemm_scaled_elsewhere(const P& where, const gemm_problem<A, B, TC, S, Epilo
                                on);
             };
             const gemm_plan of_large = plan.template operator()<large>(), of_small = plan.template operator()<small>();
-            if (of_large.clocks < of_small.clocks)
-              launch_mma<simt::mma_type::bfloat16, large, true, true>(where, y, of_large);
+            if (of_large.clocks < of_small.clocks && !wgmma_available())
+              launch_mma<simt::mma_type::bfloat16, large, true, true, true>(where, y, of_large);
             else
               launch_mma<simt::mma_type::bfloat16, small, true, true>(where, y, of_small);
           });

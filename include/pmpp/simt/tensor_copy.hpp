@@ -202,7 +202,8 @@ struct transaction_barrier {
     std::uint32_t ended = 0;
     while (ended == 0)
       asm volatile(
-          "{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+          "{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; "
+          "}"
           : "=r"(ended)
           : "r"(address()), "r"(odd)
           : "memory");
@@ -223,11 +224,10 @@ __device__ __forceinline__ void fetch_arguments(const Arguments& x, int byte) {
 }
 /// Writes 16 bytes to where `to` lies in another block of the cluster; its barrier counts them when they are there.
 __device__ inline void store_in_block(int rank, void* to, transaction_barrier& there, const std::uint32_t (&words)[4]) {
-  asm volatile(
-      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(
-          in_block(std::uint32_t(__cvta_generic_to_shared(to)), rank)),
-      "r"(in_block(there.address(), rank)), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
-      : "memory");
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%2, %3, %4, %5}, [%1];" ::"r"(
+                   in_block(std::uint32_t(__cvta_generic_to_shared(to)), rank)),
+               "r"(in_block(there.address(), rank)), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+               : "memory");
 }
 /// All blocks of the cluster have come: their barriers are initialised. All threads call.
 __device__ __forceinline__ void clusters_begin() {
