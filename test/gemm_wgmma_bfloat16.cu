@@ -35,14 +35,14 @@ TEST_CASE("wgmma: every tile, along either side of C") {
   const auto try_type = [](auto type) {
     using TC = decltype(type);
     test::only_each third(3);
-    for (int tile = 0; tile < 6; ++tile)
+    for (int tile = 0; tile < 5; ++tile)
       for (const bool exchanged : {false, true})
         for (const bool a_major : {false, true})
           for (const int spoilt : {0, 1})  // lines of C that TMA cannot write
             for (const float beta : {0.0f, 2.0f})
               for (const int splits : {1, 2, 3}) {
                 // Down columns C is written where TMA can and C is not read.
-                if ((exchanged ? tile == 0 || spoilt || beta != 0 : tile > 3) || third.leaves_out()) continue;
+                if ((exchanged ? tile < 2 || spoilt || beta != 0 : tile > 3) || third.leaves_out()) continue;
                 CAPTURE(tile);
                 CAPTURE(exchanged);
                 CAPTURE(a_major);

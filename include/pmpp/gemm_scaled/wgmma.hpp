@@ -17,7 +17,6 @@
 
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include <pmpp/core/fp8.hpp>
 #include <pmpp/core/math.hpp>
@@ -368,7 +367,7 @@ inline constexpr wgmma_tile scaled_tiles[] = {
 inline unsigned tiles_for_scales(const operand_scales& of_b) {
   return of_b.along_k() && of_b.by_row() ? 0b1010 : 0b1011;
 }
-inline constexpr unsigned scaled_tiles_down = 0b1010;
+inline constexpr unsigned scaled_tiles_down = 0b1000;
 
 /// Starts a product as planned.
 template <bool Fast, class T, class TC, class S, class Epilogue>
