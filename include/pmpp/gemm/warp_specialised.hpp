@@ -128,7 +128,7 @@ struct gemm_wgmma_kernel {
     gemm_target<TC> c;
     std::int64_t tiles_m, tiles_n;  ///< of a product
     int tiles, splits;              ///< of all products; blocks that share each tile,
-    bool in_clusters;               ///< and are a cluster then, which has no other tile
+    bool in_clusters = false;       ///< and are a cluster then, which has no other tile
     int k_tiles;                    ///< of a tile
     sum_type* partials;             ///< of each part of each tile
     unsigned* arrivals;             ///< of blocks at each tile: zero
