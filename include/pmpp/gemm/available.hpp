@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Whether products of warpgroups (simt/wgmma.hpp) and the copy unit (simt/tensor_copy.hpp) can be had, which programs of several
-// architectures only know when they run.
+// architectures only know when they run; and how many clusters of blocks.
 #pragma once
 
 #include <pmpp/core/config.hpp>
 
 #if PMPP_CUDA && defined(__CUDACC__)
 
+#include <pmpp/core/machine.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/tensor_copy.hpp>
 
@@ -31,6 +32,27 @@ bool wgmma_available() {
     __atomic_store_n(&known[device], answer, __ATOMIC_RELAXED);
   }
   return answer == yes;
+}
+
+/// Blocks that can share a tile as a cluster.
+inline constexpr int most_blocks_of_tile = machine{}.most_blocks_of_cluster();
+
+/// How many clusters of `size` blocks, each of which fills a multiprocessor, run at a time. CUDA is asked once for each size: by the kernel
+/// that `entry` is, with its threads and bytes of shared memory.
+inline int most_clusters(const void* entry, int threads, std::size_t bytes, int size) {
+  static int known[most_devices][most_blocks_of_tile + 1];  // and 1; 0: not yet
+  const int device = launch_device();
+  int answer = __atomic_load_n(&known[device][size], __ATOMIC_RELAXED);
+  if (answer == 0) {
+    allow_shared_bytes(machine_of_device(device), entry);
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {static_cast<unsigned>(size), 1, 1};
+    const cudaLaunchConfig_t config{unsigned(size), unsigned(threads), bytes, nullptr, &attribute, 1};
+    check(cudaOccupancyMaxActiveClusters(&answer, entry, &config), "cudaOccupancyMaxActiveClusters");
+    __atomic_store_n(&known[device][size], ++answer, __ATOMIC_RELAXED);
+  }
+  return answer - 1;
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

@@ -98,6 +98,8 @@ struct gemm_target {
   }
   /// Whether rows consist of such.
   PMPP_HOST_DEVICE bool is_made_of(std::int64_t items) const { return cols % items == 0 && is_written_by(items); }
+  /// Whether columns are in one piece, and rows are not.
+  PMPP_HOST_DEVICE bool is_column_major() const { return row_stride == 1 && col_stride != 1; }
 };
 
 /// A product as the kernel sees it.

@@ -295,19 +295,21 @@ struct gemm_wgmma_kernel {
         }
         continue;
       }
-      if constexpr (AlongMA)
-#pragma unroll 1
-        for (int i = 0; i < x.a_rows; i += depth)
-          simt::copy_tile(stage.a + i * row_bytes, x.a, full, at.row + i, p, batch_a);
-      else
-        simt::copy_tile(stage.a, x.a, full, p, at.row, batch_a);
-      if constexpr (AlongNB)
-#pragma unroll 1
-        for (int j = 0; j < x.b_rows; j += depth)
-          simt::copy_tile(stage.b + j * row_bytes, x.b, full, at.col + j, p, batch_b);
-      else
-        simt::copy_tile(stage.b, x.b, full, p, at.col, batch_b);
+      copy_rows<AlongMA>(stage.a, x.a, full, at.row, x.a_rows, p, batch_a);
+      copy_rows<AlongNB>(stage.b, x.b, full, at.col, x.b_rows, p, batch_b);
     }
+  }
+
+  /// Asks for a k-tile of `rows` rows of an operand from `first` on, from p on along k. AlongMN: they lie along m (n).
+  template <bool AlongMN>
+  __device__ __forceinline__ static void copy_rows(unsigned char* to, const simt::tile_map& from,
+                                                   simt::transaction_barrier& full, int first, int rows, int p,
+                                                   int batch) {
+    if constexpr (AlongMN)
+#pragma unroll 1
+      for (int i = 0; i < rows; i += depth) simt::copy_tile(to + i * row_bytes, from, full, first + i, p, batch);
+    else
+      simt::copy_tile(to, from, full, p, first, batch);
   }
 
   /// The same where an operand is looked up in images.

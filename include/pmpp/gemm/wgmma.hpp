@@ -41,28 +41,6 @@ struct wgmma_plan {
   bool exchanged = false;
 };
 
-/// Blocks of a cluster that CUDA promises.
-inline constexpr int most_blocks_of_tile = 8;
-
-/// How many clusters of `size` blocks, each of which fills a multiprocessor, run at a time. CUDA is asked once for each size: by the kernel
-/// that `entry` is, with its threads and bytes of shared memory.
-inline int most_clusters(const void* entry, int threads, std::size_t bytes, int size) {
-  static int known[most_devices][most_blocks_of_tile + 1];  // and 1; 0: not yet
-  const int device = launch_device();
-  int answer = __atomic_load_n(&known[device][size], __ATOMIC_RELAXED);
-  if (answer == 0) {
-    allow_shared_bytes(machine_of_device(device), entry);
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {static_cast<unsigned>(size), 1, 1};
-    const cudaLaunchConfig_t config{
-        static_cast<unsigned>(size), static_cast<unsigned>(threads), bytes, nullptr, &attribute, 1};
-    check(cudaOccupancyMaxActiveClusters(&answer, entry, &config), "cudaOccupancyMaxActiveClusters");
-    __atomic_store_n(&known[device][size], ++answer, __ATOMIC_RELAXED);
-  }
-  return answer - 1;
-}
-
 /// Starts a product with a given tile, where rows of A and B lie so; false, and nothing has happened, if TMA cannot read A or B.
 template <wgmma_tile Tile, rows_along A, rows_along B, c_written C = c_written::either, class T, class TC, class S,
           class Epilogue, class Windows = no_windows>
@@ -111,7 +89,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.batch_a = x.a.batch_stride != 0;
   y.batch_b = x.b.batch_stride != 0;
   y.result = x.result;
-  y.down = C == c_written::down || (x.c.row_stride == 1 && x.c.col_stride != 1);
+  y.down = C == c_written::down || x.c.is_column_major();
   const bool down = kernel::can_go_down && y.down;
   const std::int64_t line = down ? x.c.rows : x.c.cols, lines = down ? x.c.cols : x.c.rows;
   if constexpr (kernel::is_double)
@@ -154,12 +132,12 @@ bool may_be_exchanged(const Problem& x) {
   return tma_writes(x.c) && !x.result.reads();
 }
 
-/// Calls by<C>(problem) for a kernel that knows how C is written, by tiles of N columns.
-template <int N, class Problem, class F>
+/// Calls by<C>(problem) for a kernel that knows how C is written, by tiles that may write it down columns, or across.
+template <bool Down, bool Across, class Problem, class F>
 bool in_way_of(const wgmma_plan& plan, const Problem& x, F by) {
-  if constexpr (N < 256 && N != 128)
+  if constexpr (Down)
     if (plan.exchanged) return by.template operator()<c_written::down>(x.exchanged());
-  if constexpr (N % 64 == 0)
+  if constexpr (Across)
     return may_be_exchanged(x) ? by.template operator()<c_written::across>(x)
                                : by.template operator()<c_written::otherwise>(x);
   return false;
@@ -174,13 +152,13 @@ struct wgmma_burden {
 // The constants below are clocks of an H200, fitted to 3200 times of random shapes of bfloat16 (benchmark/gemm_sweep), of which half
 // are within a tenth of what they say.
 
-/// How much longer than usual C takes: what TMA cannot write, lanes do, by words; what it cannot read, by elements. Down columns lanes have
-/// single elements.
+/// How much longer than usual C takes: what TMA cannot write, lanes do, by words; what it cannot read, by elements.
 template <class Problem>
-double burden_of_c(const Problem& x, bool exchanged) {
-  const bool reads = x.result.reads();
-  return (tma_writes(x.c) ? (reads ? 1.9 : 1) : reads ? 6.7 : 3.3) * (exchanged ? 1.6 : 1);
+double burden_of_c(const Problem& x) {
+  return tma_writes(x.c) ? (x.result.reads() ? 1.9 : 1) : x.result.reads() ? 6.7 : 3.3;
 }
+/// The same down columns, where lanes have single elements.
+inline constexpr double burden_of_c_down = 1.6;
 
 /// How many clocks a tile of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
 inline double wgmma_tile_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
@@ -243,13 +221,15 @@ inline wgmma_plan plan_wgmma(unsigned tiles, std::int64_t m, std::int64_t n, std
 /// Starts a product as planned. Both operands are as TMA wants them. Of floats, B is along k.
 template <bool OneTile = false, class T, class TC, class S, class Epilogue>
 bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, bool a_along_k,
-                     bool b_along_k, wgmma_plan plan) {
-  const auto run = [&]<wgmma_tile Tile>(std::integral_constant<wgmma_tile, Tile>) {
+                     bool b_along_k, const wgmma_plan& plan) {
+  const auto run = [&]<int I>() {
+    constexpr wgmma_tile Tile = wgmma_tiles[I];
     using enum rows_along;
     if constexpr (sizeof(T) == 2) {
-      constexpr rows_along of_b = Tile.n % 64 == 0 ? either : k;
+      constexpr bool only_down = (tiles_only_down >> I & 1) != 0, may_go_down = only_down || (tiles_down >> I & 1) != 0;
+      constexpr rows_along of_b = only_down ? k : either;
       const rows_along a = a_along_k ? k : mn, b = b_along_k ? k : mn;
-      return in_way_of<Tile.n>(plan, x, [&]<c_written C>(const auto& y) {
+      return in_way_of<may_go_down, !only_down>(plan, x, [&]<c_written C>(const auto& y) {
         constexpr bool down = C == c_written::down;
         return gemm_by_wgmma_tile<Tile, either, of_b, C>(where, y, plan, no_windows{}, down ? b : a, down ? a : b);
       });
@@ -261,14 +241,14 @@ bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S,
       return gemm_by_wgmma_tile<Tile, k, k>(where, x, plan);
     }
   };
-  if (plan.tile == 1) return run(std::integral_constant<wgmma_tile, wgmma_tiles[1]>{});
+  if (plan.tile == 1) return run.template operator()<1>();
   if constexpr (!OneTile) {
-    if (plan.tile == 2) return run(std::integral_constant<wgmma_tile, wgmma_tiles[2]>{});
+    if (plan.tile == 2) return run.template operator()<2>();
     if constexpr (!std::is_same_v<T, float>)
-      if (plan.tile == 3) return run(std::integral_constant<wgmma_tile, wgmma_tiles[3]>{});
+      if (plan.tile == 3) return run.template operator()<3>();
     if constexpr (sizeof(T) == 2)
-      if (plan.tile == 4) return run(std::integral_constant<wgmma_tile, wgmma_tiles[4]>{});
-    return run(std::integral_constant<wgmma_tile, wgmma_tiles[0]>{});
+      if (plan.tile == 4) return run.template operator()<4>();
+    return run.template operator()<0>();
   }
   return false;
 }
@@ -336,10 +316,9 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
       (a ? a_ready : b_ready) = false;
     }
     // Doubles of C that one lane has are neighbours in memory if C is column-major. Others are written by rows.
-    const bool is_column_major = x.c.row_stride == 1 && x.c.col_stride != 1;
     if (is_float    ? !b_along_k
         : is_double ? (a_along_k == b_along_k ? x.c.col_stride == 1 : a_along_k)
-                    : is_column_major) {
+                    : x.c.is_column_major()) {
       x = x.exchanged();
       std::swap(a_along_k, b_along_k);
       std::swap(a_ready, b_ready);
@@ -394,11 +373,10 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
               if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
             };
             const unsigned tiles = is_float ? 0b111 : 0b1111;
-            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, {of_a, of_b, burden_of_c(x, false)}),
-                     false);
+            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, {of_a, of_b, burden_of_c(x)}), false);
             if (sizeof(T) == 2 && may_be_exchanged(x))
               consider(plan_wgmma(tiles_down | (a_along_k ? tiles_only_down : 0), x.c.cols, x.c.rows, k_tiles, x.batch,
-                                  on, {of_b, of_a, burden_of_c(x, true)}),
+                                  on, {of_b, of_a, burden_of_c_down}),
                        true);
           }
         return least;

@@ -362,7 +362,7 @@ private:
 inline constexpr wgmma_tile scaled_tiles[] = {
     wgmma_tiles[0], {.n = 128, .stages = 5, .slices = 2}, {}, {.n = 64, .stages = 7, .slices = 2}};
 
-/// Bits of the tiles for scales of B: not of 256 columns where k-tiles have a scale for each of them. And of those that may write C along
+/// Bits of the tiles for scales of B: not of 256 columns where k-tiles have a scale for each of them. And of the one that may write C down
 /// columns.
 inline unsigned tiles_for_scales(const operand_scales& of_b) {
   return of_b.along_k() && of_b.by_row() ? 0b1010 : 0b1011;
@@ -371,11 +371,11 @@ inline constexpr unsigned scaled_tiles_down = 0b1000;
 
 /// Starts a product as planned.
 template <bool Fast, class T, class TC, class S, class Epilogue>
-bool gemm_scaled_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x, wgmma_plan plan,
-                            const operand_scales& of_a, const operand_scales& of_b) {
+bool gemm_scaled_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S, Epilogue>& x,
+                            const wgmma_plan& plan, const operand_scales& of_a, const operand_scales& of_b) {
   const auto run = [&]<int Tile>(std::integral_constant<int, Tile>) {
     constexpr wgmma_tile tile = scaled_tiles[Tile];
-    return in_way_of<tile.n>(plan, x, [&]<c_written C>(const auto& y) {
+    return in_way_of<(scaled_tiles_down >> Tile & 1) != 0, true>(plan, x, [&]<c_written C>(const auto& y) {
       using scales = scaled_products<T, Fast>;
       return gemm_by_wgmma_tile<tile, rows_along::k, rows_along::k, C>(
           where, y, plan, C == c_written::down ? scales{of_b, of_a} : scales{of_a, of_b});
@@ -401,16 +401,14 @@ bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, T
                           const operand_scales& of_a, const operand_scales& of_b) {
   constexpr std::int64_t most = std::int64_t(1) << 31;
   if constexpr (std::is_same_v<A, B>)
-    if (x.c.row_stride == 1 && x.c.col_stride != 1) return gemm_scaled_by_wgmma<Fast>(where, x.exchanged(), of_b, of_a);
+    if (x.c.is_column_major()) return gemm_scaled_by_wgmma<Fast>(where, x.exchanged(), of_b, of_a);
   if (x.k == 0 || x.k >= most || x.c.rows >= most || x.c.cols >= most || !wgmma_available()) return false;
   const auto y = as_factors(x);
   const machine& on = machine_of(where);
   const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(scale_block));
-  wgmma_plan best =
-      plan_wgmma(tiles_for_scales(of_b), x.c.rows, x.c.cols, k_tiles, x.batch, on, {.c = burden_of_c(x, false)});
+  wgmma_plan best = plan_wgmma(tiles_for_scales(of_b), x.c.rows, x.c.cols, k_tiles, x.batch, on, {.c = burden_of_c(x)});
   if (std::is_same_v<A, B> && may_be_exchanged(x)) {  // else factors of exchanged operands are of another type
-    wgmma_plan down =
-        plan_wgmma(scaled_tiles_down, x.c.cols, x.c.rows, k_tiles, x.batch, on, {.c = burden_of_c(x, true)});
+    wgmma_plan down = plan_wgmma(scaled_tiles_down, x.c.cols, x.c.rows, k_tiles, x.batch, on, {.c = burden_of_c_down});
     down.exchanged = true;
     if (down.clocks < best.clocks) best = down;
   }
