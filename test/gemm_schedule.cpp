@@ -21,19 +21,41 @@ TEST_CASE("gemm: a raster visits each tile of each matrix once, those that follo
       CAPTURE(rows);
       CAPTURE(cols);
       std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
+      const pmpp::detail::raster<8> order(rows, cols);
+      const pmpp::detail::raster<8, pmpp::detail::division> in_kernel(rows, cols);
       for (std::int64_t tile = 0; tile < 3 * rows * cols; ++tile) {
-        const pmpp::detail::raster<8> at(tile, rows, cols);
+        const auto number = static_cast<std::uint32_t>(tile);
+        const auto at = order(number), other = in_kernel(number);
+        CHECK((at.matrix == other.matrix && at.row == other.row && at.col == other.col));
         CHECK(at.matrix == tile / (rows * cols));
-        CHECK((at.row >= 0 && at.row < rows && at.col >= 0 && at.col < cols));
+        CHECK((at.row < rows && at.col < cols));
         seen.insert({at.matrix, at.row, at.col});
       }
       CHECK(seen.size() == static_cast<std::size_t>(3 * rows * cols));
     }
   // Sixty-four tiles at a time are a square of eight by eight.
-  for (std::int64_t tile = 0; tile < 64; ++tile) {
-    const pmpp::detail::raster<8> at(tile, 100, 100);
+  for (std::uint32_t tile = 0; tile < 64; ++tile) {
+    const auto at = pmpp::detail::raster<8>(100, 100)(tile);
     CHECK((at.row < 8 && at.col < 8));
   }
+}
+
+TEST_CASE("divisor: a quotient of any number below 2^31 is that of a division") {
+  int wrong = 0;
+  const auto check = [&](std::uint32_t n, std::uint32_t d) { wrong += pmpp::divisor(d).quotient(n) != n / d; };
+  const std::uint32_t last = 0x7fffffff;
+  for (const std::uint32_t d : {1u, 2u, 3u, 7u, 0x3fffffffu, 0x40000000u, 0x40000001u, last - 1, last})
+    for (const std::uint32_t n : {0u, 1u, d - 1, d, last / d * d - 1, last / d * d, last - 1, last})
+      if (n <= last) check(n, d);
+  const auto random = test::random_values<std::uint32_t>(40'000);
+  for (std::size_t i = 0; i + 1 < random.size(); i += 2) {
+    const std::uint32_t d = 1 + (random[i] >> 1 >> random[i + 1] % 31) % last, n = random[i + 1] >> 1,
+                        below = n / d * d;
+    check(n, d);
+    check(below, d);
+    if (below > 0) check(below - 1, d);
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("gemm: shares of k-tiles cover all of them, evenly, and a block leaves sums of one tile at most") {

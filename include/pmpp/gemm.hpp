@@ -345,6 +345,13 @@ bool fold_batch(gemm_problem<TA, TB, TC, S, Epilogue>& x) {
   }
 }
 
+/// How many products of a batch kernels multiply in one call, which count their blocks in 32 bits: no tile has fewer than 4 x 4 elements.
+template <class Problem>
+std::int64_t most_products(const Problem& x) {
+  const double tiles = double(ceil_div(x.c.rows, std::int64_t(4))) * double(ceil_div(x.c.cols, std::int64_t(4)));
+  return max(std::int64_t(1), static_cast<std::int64_t>(0x1p30 / tiles));
+}
+
 /// Takes the way that suits the policy and the shape. Precision: what the call may ask for, a gemm_precision or
 /// float_from_tensor_cores: only then are there kernels for it; `unrounded` without options.
 template <gemm_tuning Tuning, bool Batched, class Precision, class A, class P, class TA, class TB, class TC, class S,
@@ -355,6 +362,17 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     if (is_by_definition<P>(x)) return gemm_by_definition<A>(x);
   if constexpr (Batched && kernel_execution<P>)
     if (auto one = x; fold_batch(one)) return gemm_dispatch<Tuning, Batched, Precision, A>(where, one, precision);
+  if constexpr (Batched && kernel_execution<P>)
+    if (const std::int64_t most = most_products(x); x.batch > most) {
+      auto part = x;
+      for (std::int64_t left = x.batch; left > 0; left -= most) {
+        part.batch = min(left, most);
+        gemm_dispatch<Tuning, Batched, Precision, A>(where, part, precision);
+        part.a.data += most * x.a.batch_stride, part.b.data += most * x.b.batch_stride;
+        part.c.data += most * x.c.batch_stride;
+      }
+      return;
+    }
   if constexpr (std::is_same_v<P, host_policy>) {
     if (x.batch == 1 && x.c.cols == 1) return gemv_dispatch<A, Batched>(where, x);
     if (x.batch == 1 && x.c.rows == 1) return gemv_dispatch<A, Batched>(where, x.exchanged());

@@ -246,22 +246,38 @@ private:
                                         const problem& y) {
     const std::int64_t tiles_m = ceil_div(y.c.rows, m), tiles_n = ceil_div(y.c.cols, n);
     const gemm_result<S, epilogue> result{x.alpha, x.beta, {x.f, y.row, at.group}, false};
-    const std::int64_t first = at.tile - block.index();
+    // A tile alone: of how they follow each other the kernels need nothing else.
+    const tile_place tile = raster<8, division>(tiles_m, tiles_n)(static_cast<std::uint32_t>(at.tile));
     if constexpr (tensor_cores) {
       const auto by = [&]<bool AlongKB>(std::bool_constant<AlongKB>) {
         by_mma<AlongKB>{}(block, reinterpret_cast<typename by_mma<AlongKB>::shared&>(memory.bytes),
-                          typename by_mma<AlongKB>::arguments{y.a, y.b, y.c, y.k, tiles_m, tiles_n, 1, y.k, nullptr, 0,
-                                                              first, result, true, true, y.c.is_written_by(2)});
+                          typename by_mma<AlongKB>::arguments{
+                              y.a, y.b, y.c, y.k, {}, {}, y.k, nullptr, 0, result, true, true, y.c.is_written_by(2)},
+                          tile);
       };
       if (is_read_by_words(y.a, true, 1)) {
         if (is_read_by_words(y.b, false, 1)) return by(std::false_type{});
         if (is_read_by_words(y.b, true, 1)) return by(std::true_type{});
       }
     }
-    const std::int64_t tiles = tiles_m * tiles_n;
     by_units{}(block, reinterpret_cast<typename by_units::shared&>(memory.bytes),
-               typename by_units::arguments{y.a, y.b, y.c, y.k, 1, tiles_m, tiles_n, tiles, 1, y.k, nullptr, first,
-                                            result, y.c.is_made_of(by_units::word), A(1)});
+               typename by_units::arguments{y.a,
+                                            y.b,
+                                            y.c,
+                                            y.k,
+                                            1,
+                                            tiles_m,
+                                            tiles_n,
+                                            0,
+                                            1,
+                                            y.k,
+                                            nullptr,
+                                            result,
+                                            y.c.is_made_of(by_units::word),
+                                            A(1),
+                                            {},
+                                            {}},
+               tile);
   }
 };
 

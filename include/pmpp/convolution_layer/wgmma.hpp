@@ -137,10 +137,10 @@ bool layer_by_wgmma_tile(const device_policy& where, const layer<T, TC, Epilogue
     return false;
   const std::int64_t batch = Exchanged ? l.out.images() : 1;
   x.c = product_target(l, Exchanged);
-  x.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
-  x.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
-  x.tiles = static_cast<int>(x.tiles_m * x.tiles_n * batch);
-  x.splits = 1;
+  const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m)),
+                     tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
+  x.order = raster<wgmma_group>(tiles_m, tiles_n);
+  x.tiles = static_cast<int>(tiles_m * tiles_n * batch);
   x.k_tiles = static_cast<int>(taps * ceil_div(channels, std::int64_t(kernel::depth)));
   x.result = {1, 0, epilogue, Exchanged};
   x.down = false;

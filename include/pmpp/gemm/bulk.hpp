@@ -99,7 +99,7 @@ private:
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
   struct coord : tile_coord<Tile>, thread_coord {
     __device__ coord(const arguments& x, int tile, const thread_coord& own)
-        : tile_coord<Tile>(x, tile), thread_coord(own) {}
+        : tile_coord<Tile>(x, x.order(static_cast<std::uint32_t>(tile))), thread_coord(own) {}
   };
 
   /// A block's own tile, or its place among those that share tiles, in the order in which they start: so whoever has sums
@@ -107,7 +107,7 @@ private:
   template <class Block>
   __device__ static int index_of(Block& block, const arguments& x) {
     if (block.index() < x.whole) return static_cast<int>(block.index());
-    unsigned* const tickets = x.arrivals + x.split_tiles();
+    unsigned* const tickets = x.arrivals + x.split_tiles.value();
     const unsigned ticket = simt::atomic_add(tickets, 1u);
     if (x.whole + ticket + 1 == block.count()) simt::store(tickets, 0u);  // all are taken
     return static_cast<int>(x.whole + ticket);
@@ -138,7 +138,7 @@ private:
     for (int i = 1; i >= 0; --i) {
       const piece at(x, memory.index, i);
       if (at.k_tiles <= 0) continue;
-      const tile_coord<Tile> tile(x, at.tile);
+      const tile_coord<Tile> tile(x, x.order(static_cast<std::uint32_t>(at.tile)));
       const int row = static_cast<int>(tile.row), col = static_cast<int>(tile.col),
                 batch = static_cast<int>(tile.batch), batch_a = x.a.batch_stride != 0 ? batch : 0,
                 batch_b = x.b.batch_stride != 0 ? batch : 0;
@@ -296,7 +296,7 @@ bool gemm_by_bulk(const P& where, const gemm_problem<float, float, TC, S, Epilog
   const std::int64_t blocks = std::int64_t(machine_of(where).multiprocessors) * Tile.blocks;  // that run at a time
   const std::int64_t rest = tiles % blocks, whole = tiles - rest;
   if (x.k == 0 || tiles * k_tiles >= most || x.a.stride != 1 || x.b.stride != 1) return false;
-  typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, 0, x.result,
+  typename kernel::arguments y{{x.a, x.b, x.c, x.k, x.batch, tiles_m, tiles_n, whole, 1, x.k, nullptr, x.result,
                                 x.c.is_made_of(kernel::word), 1},
                                {},
                                {},

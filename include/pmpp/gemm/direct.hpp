@@ -26,6 +26,7 @@
 
 #include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -193,10 +194,10 @@ struct gemm_direct_kernel {
     gemm_operand<TA> a;
     gemm_operand<TB> b;
     gemm_target<TC> c;
-    std::int64_t k, batch, tiles_m, tiles_n, splits, split_k;
+    std::int64_t k, split_k;
+    divisor tiles_m, tiles_n, splits;
     A* partials;         ///< of each split of each tile
     unsigned* arrivals;  ///< at each tile: zero
-    std::int64_t first_block;
     gemm_result<S, Epilogue> result;
     bool in_words = false;  ///< A and B are copied in words of 16 bytes
     A one = A(1);           ///< see each_word_of_sums (gemm/sums_by_rows.hpp)
@@ -205,10 +206,11 @@ struct gemm_direct_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     simt::previous_kernels_done();
-    const std::int64_t index = x.first_block + block.index(), tile = index / x.splits, split = index - tile * x.splits;
-    const std::int64_t row_of_tiles = tile / x.tiles_n, batch = row_of_tiles / x.tiles_m;
-    const std::int64_t first_row = (row_of_tiles - batch * x.tiles_m) * rows,
-                       first_col = (tile - row_of_tiles * x.tiles_n) * cols;
+    const auto index = static_cast<std::uint32_t>(block.index());
+    const std::uint32_t tile = x.splits.quotient(index), split = index - tile * x.splits.value(),
+                        row_of_tiles = x.tiles_n.quotient(tile), batch = x.tiles_m.quotient(row_of_tiles);
+    const std::int64_t first_row = std::int64_t(row_of_tiles - batch * x.tiles_m.value()) * rows,
+                       first_col = std::int64_t(tile - row_of_tiles * x.tiles_n.value()) * cols;
     const int warp = block.warp() % Tile.warps, slice = block.warp() / Tile.warps;
     products of_thread(block, x);
     const std::int64_t k_begin = split * x.split_k, k_end = min(x.k, k_begin + x.split_k);
@@ -220,7 +222,7 @@ struct gemm_direct_kernel {
     }
     A sum[own_items] = {};
     of_thread.hand_over(block, memory, x, sum);
-    if (x.splits > 1 && !add_up(block, memory, x, tile, split, sum)) return;
+    if (x.splits.value() > 1 && !add_up(block, memory, x, tile, split, sum)) return;
     write(x, batch, first_row + warp * Tile.warp_m + slice * own_rows, first_col + block.lane(), sum);
   }
 
@@ -236,10 +238,13 @@ private:
     PMPP_HOST_DEVICE operand_part(Block& block, const gemm_operand<T>& x, std::int64_t batch, std::int64_t first,
                                   std::int64_t k)
         : along_k_(x.k_stride == 1) {
-      const int near = (along_k_ ? depth : Extent) / Items, t = block.thread();
-      across_ = max(1, threads / near);
-      i_ = along_k_ ? t / near : t % near * Items;
-      p_ = along_k_ ? t % near * Items : t / near;
+      // Divisions by powers of two, of which the compiler would not know that they are.
+      constexpr int near_k = floor_log2(depth / Items), near_i = floor_log2(max(1, Extent / Items));
+      const int near = along_k_ ? near_k : near_i, t = block.thread();
+      const int high = t >> near, low = (t & ((1 << near) - 1)) * Items;
+      across_ = along_k_ ? max(1, threads >> near_k) : max(1, threads >> near_i);
+      i_ = along_k_ ? high : low;
+      p_ = along_k_ ? low : high;
       const auto there = static_cast<int>(min(std::int64_t(Extent), x.extent - first)) - i_;
       rows_ = there <= 0 || t >= pieces ? 0 : along_k_ ? ceil_div(there, across_) : count;
       from_ = x.data + batch * x.batch_stride + (first + i_) * x.stride + (k + p_) * x.k_stride;
@@ -250,11 +255,11 @@ private:
     PMPP_HOST_DEVICE void load(std::int64_t left) {
       const int k_left = static_cast<int>(min(std::int64_t(depth), left)) - p_;
       const int there = k_left <= 0 ? 0 : along_k_ ? rows_ : min(rows_, ceil_div(k_left, across_));
-      const auto piece = [&](int q) { return *reinterpret_cast<const packed<T, Items>*>(from_ + q * step_); };
-      if (there >= count)
-        unrolled<count>([&](int q) { value_[q] = piece(q); });
-      else
-        unrolled<count>([&](int q) { value_[q] = q < there ? piece(q) : packed<T, Items>{}; });
+      const T* from = from_;
+      unrolled<count>([&](int q) {
+        value_[q] = q < there ? *reinterpret_cast<const packed<T, Items>*>(from) : packed<T, Items>{};
+        from += step_;
+      });
       from_ += next_;
     }
     /// Element (i, p) goes to to[i * step_i + p * step_p].
@@ -471,14 +476,15 @@ private:
 
   /// Publishes the sums of a split. The last block of a tile adds up those of all, in order, and is told so.
   template <class Block>
-  PMPP_HOST_DEVICE static bool add_up(Block& block, shared& memory, const arguments& x, std::int64_t tile,
-                                      std::int64_t split, A (&sum)[own_items]) {
-    A* const first = x.partials + tile * x.splits * (own_items * threads) + block.thread();
-    unrolled<own_items>([&](int e) { first[(split * own_items + e) * threads] = sum[e]; });
+  PMPP_HOST_DEVICE static bool add_up(Block& block, shared& memory, const arguments& x, std::uint32_t tile,
+                                      std::uint32_t split, A (&sum)[own_items]) {
+    const auto splits = static_cast<int>(x.splits.value());
+    A* const first = x.partials + std::int64_t(tile) * splits * (own_items * threads) + block.thread();
+    unrolled<own_items>([&](int e) { first[(std::int64_t(split) * own_items + e) * threads] = sum[e]; });
     simt::fence();
     block.sync();
     if (block.thread() == 0) {
-      memory.is_last = simt::atomic_add(x.arrivals + tile, 1u) == static_cast<unsigned>(x.splits - 1);
+      memory.is_last = simt::atomic_add(x.arrivals + tile, 1u) == static_cast<unsigned>(splits - 1);
       if (memory.is_last) simt::store(x.arrivals + tile, 0u);
     }
     block.sync();
@@ -487,15 +493,15 @@ private:
     unrolled<own_items>([&](int e) { sum[e] = first[e * threads]; });
     // Sums on their way to a thread: of several splits.
     constexpr int on_way = own_items > 16 ? 16 : 32, most = max(1, on_way / own_items), count = min(on_way, own_items);
-    for (std::int64_t s = 1; s < x.splits; s += most)
+    for (int s = 1; s < splits; s += most)
       unrolled<own_items / count>([&](int group) {
         A part[most][count];
         for (int q = 0; q < most; ++q)
           for (int e = 0; e < count; ++e)
-            part[q][e] = s + q < x.splits ? first[((s + q) * own_items + group * count + e) * threads] : A{};
+            part[q][e] = s + q < splits ? first[(std::int64_t(s + q) * own_items + group * count + e) * threads] : A{};
         for (int q = 0; q < most; ++q)
           for (int e = 0; e < count; ++e)
-            if (s + q < x.splits) sum[group * count + e] += part[q][e];
+            if (s + q < splits) sum[group * count + e] += part[q][e];
       });
     return true;
   }
@@ -655,17 +661,15 @@ void gemm_directly(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
                                      x.b,
                                      x.c,
                                      x.k,
-                                     x.batch,
-                                     tiles_m,
-                                     tiles_n,
-                                     plan.splits,
                                      splits ? plan.split_k : x.k,
+                                     divisor(tiles_m),
+                                     divisor(tiles_n),
+                                     divisor(plan.splits),
                                      static_cast<A*>(memory.data()),
                                      memory.state(),
-                                     0,
                                      x.result,
                                      kernel::wide > 1 && reads_words(x)};
-  launch_all(where, blocks, kernel{}, y);
+  launch(where, blocks, kernel{}, y);
 }
 
 /// The same by the tile of the plan.

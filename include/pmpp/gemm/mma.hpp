@@ -23,6 +23,7 @@
 
 #include <pmpp/block/pipeline.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
@@ -126,11 +127,11 @@ struct mma_kernel {
     gemm_operand<T> a, b;
     gemm_target<TC> c;
     std::int64_t k;
-    std::int64_t tiles_m, tiles_n;
-    std::int64_t splits, split_k;  ///< of k; how long one is, a multiple of the depth of a k-tile
-    sum_type* partials;            ///< of all splits: for each a rows x partial_row matrix
+    raster<8> order;
+    divisor splits;        ///< of k
+    std::int64_t split_k;  ///< how long one is, a multiple of the depth of a k-tile
+    sum_type* partials;    ///< of all splits: for each a rows x partial_row matrix
     std::int64_t partial_row;
-    std::int64_t first_block;  ///< of this launch, among those of all launches of the call
     gemm_result<S, Epilogue> result;
     bool a_in_words, b_in_words, c_in_words;  ///< words of A and B may be read, pairs of C written
     originals of_parts{};
@@ -141,18 +142,24 @@ struct mma_kernel {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     if constexpr (!Elsewhere)
 #endif
-      make_tile(block, memory, x);
+      make_tile(block, memory, x, x.order(static_cast<std::uint32_t>(block.index())));
+  }
+
+  /// A tile of the caller's choice.
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x, const tile_place& tile) const {
+    make_tile(block, memory, x, tile);
   }
 
 private:
   template <class Block>
-  PMPP_HOST_DEVICE static void make_tile(Block& block, shared& memory, const arguments& x) {
+  PMPP_HOST_DEVICE static void make_tile(Block& block, shared& memory, const arguments& x, const tile_place& tile) {
     simt::previous_kernels_done();
-    const coord at(block, x);
+    const coord at(block, x, tile);
     sum_type sum[tiles_m][blocks_n][4] = {};
     multiply(block, memory, x, at, sum);
     if constexpr (in_parts)
-      if (x.splits == 1)
+      if (x.splits.value() == 1)
         x.of_parts.template repair<2 * tiles_m, 2 * blocks_n>(
             at.batch, [&](int r) { return at.row + at.warp_row + r * 8 + at.g; },
             [&](int c) { return at.col + at.warp_col + c / 2 * 8 + at.t * 2 + c % 2; },
@@ -169,12 +176,12 @@ private:
     int g, t;                ///< the lane, as simt/mma.hpp counts
 
     template <class Block>
-    PMPP_HOST_DEVICE coord(Block& block, const arguments& x) {
-      const raster<8> tile(x.first_block + block.index(), x.tiles_m, x.tiles_n);
-      split = tile.matrix % x.splits;
-      batch = tile.matrix / x.splits;
-      row = tile.row * Tile.m;
-      col = tile.col * Tile.n;
+    PMPP_HOST_DEVICE coord(Block& block, const arguments& x, const tile_place& tile) {
+      const std::uint32_t product = x.splits.quotient(tile.matrix);
+      split = tile.matrix - product * x.splits.value();
+      batch = product;
+      row = std::int64_t(tile.row) * Tile.m;
+      col = std::int64_t(tile.col) * Tile.n;
       k_begin = split * x.split_k;
       k_end = min(x.k, k_begin + x.split_k);
       constexpr int warps_n = Tile.n / Tile.warp_n;
@@ -423,8 +430,9 @@ private:
           if (first + h * 8 < x.c.rows && j < cols) f(p, j + 1 < cols ? 2 : 1, h, j);
         });
       };
-      if (x.splits > 1) {
-        sum_type* const to = x.partials + ((at.batch * x.splits + at.split) * x.c.rows + first) * x.partial_row + col;
+      if (x.splits.value() > 1) {
+        sum_type* const to =
+            x.partials + ((at.batch * x.splits.value() + at.split) * x.c.rows + first) * x.partial_row + col;
         return each_pair([&](int p, int there, int h, int j) {
           for (int e = 0; e < there; ++e) to[h * 8 * x.partial_row + j + e] = sum[i][p % blocks_n][2 * h + e];
         });
@@ -486,10 +494,11 @@ void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, co
   const std::int64_t partials = plan.splits > 1 ? x.batch * plan.splits * x.c.rows * row_length : 0;
   scratch memory(where, checked_bytes(partials, sizeof(sum), "gemm"), 0);
   auto* const sums = static_cast<sum*>(memory.data());
-  launch_all(where, plan.tiles_m * plan.tiles_n * plan.splits * x.batch, kernel{},
-             typename kernel::arguments{x.a, x.b, x.c, x.k, plan.tiles_m, plan.tiles_n, plan.splits, plan.split_k, sums,
-                                        row_length, 0, x.result, is_read_by_words(x.a, AlongKA, x.batch),
-                                        is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
+  pmpp::launch(
+      where, plan.tiles_m * plan.tiles_n * plan.splits * x.batch, kernel{},
+      typename kernel::arguments{x.a, x.b, x.c, x.k, raster<8>(plan.tiles_m, plan.tiles_n), divisor(plan.splits),
+                                 plan.split_k, sums, row_length, x.result, is_read_by_words(x.a, AlongKA, x.batch),
+                                 is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
   if (plan.splits > 1) detail::combine_splits(where, x, sums, row_length, plan.splits, originals);
 }
 

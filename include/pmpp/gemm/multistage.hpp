@@ -66,14 +66,25 @@ struct gemm_kernel {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     if constexpr (!Elsewhere)
 #endif
-      make_tile(block, memory, x);
+    {
+      const auto own = x.share_of(static_cast<int>(block.index()));
+      const auto tile = static_cast<std::uint32_t>(own.tile + (own.split < 0 ? 0 : x.whole));
+      make_tile(block, memory, x, own, x.order(tile));
+    }
+  }
+
+  /// All of k of a tile.
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x, const tile_place& tile) const {
+    make_tile(block, memory, x, {-1, 0}, tile);
   }
 
 private:
   template <class Block>
-  PMPP_HOST_DEVICE static void make_tile(Block& block, shared& memory, const arguments& x) {
+  PMPP_HOST_DEVICE static void make_tile(Block& block, shared& memory, const arguments& x,
+                                         const typename arguments::share& own, const tile_place& tile) {
     simt::previous_kernels_done();
-    const coord at(block, x);
+    const coord at(block, x, own, tile);
     A sum[Tile.thread_m][Tile.thread_n] = {};
     multiply(block, memory, x, at, sum);
     block::async_pipeline<Tile.stages>::drain();
@@ -102,22 +113,17 @@ private:
   /// Which part of the product this block and this thread work out.
   struct coord : tile_coord<Tile>, math::thread_coord {
     std::int64_t k_begin, k_end;
-    std::int64_t split, tile;  ///< negative where k is not split; among those tiles whose k is
+    int split, tile;  ///< negative where k is not split; among those tiles whose k is
 
     template <class Block>
-    PMPP_HOST_DEVICE coord(Block& block, const arguments& x)
-        : coord(block, x, x.first_block + block.index() - x.whole) {}
-
-  private:
-    template <class Block>
-    PMPP_HOST_DEVICE coord(Block& block, const arguments& x, std::int64_t index)
-        : tile_coord<Tile>(x, x.whole + (index < 0 ? index : index % x.split_tiles())),
-          math::thread_coord(block.lane(), block.warp()) {
-      split = index < 0 ? -1 : index / x.split_tiles();
-      tile = index - split * x.split_tiles();
-      k_begin = split < 0 ? 0 : split * x.split_k;
-      k_end = split < 0 ? x.k : min(x.k, k_begin + x.split_k);
-    }
+    PMPP_HOST_DEVICE coord(Block& block, const arguments& x, const typename arguments::share& own,
+                           const tile_place& place)
+        : tile_coord<Tile>(x, place),
+          math::thread_coord(block.lane(), block.warp()),
+          k_begin(own.split < 0 ? 0 : own.split * x.split_k),
+          k_end(own.split < 0 ? x.k : min(x.k, k_begin + x.split_k)),
+          split(own.split),
+          tile(own.tile) {}
   };
 
   /// Adds the products of a thread's elements over the k of the split.

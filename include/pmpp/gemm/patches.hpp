@@ -18,6 +18,7 @@
 
 #include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -71,20 +72,29 @@ struct patch_lines {
 
 /// Along m, or n: how many patches a product has, whether the elements of one are neighbours, and how they are read.
 struct patch_order {
-  unsigned patches;
+  divisor patches;
   bool adjacent;
   patch_way way;
+  unsigned with_most;  ///< so many patches, the first, have `most` lines, others `least`
+  int most, least;
 
   /// Of `extent` lines, up to `side` for each patch.
-  PMPP_HOST_DEVICE patch_lines lines(unsigned patch, int side, std::int64_t extent) const {
-    const std::int64_t first = adjacent ? std::int64_t(patch) * side : patch, next = adjacent ? 1 : patches;
-    return {first, static_cast<unsigned>(next),
-            static_cast<int>(min(std::int64_t(side), (extent - first + next - 1) / next))};
+  patch_order(std::int64_t extent, int side, bool adjacent_, patch_way way_)
+      : patches(ceil_div(extent, std::int64_t(side))), adjacent(adjacent_), way(way_) {
+    const std::int64_t count = patches.value();
+    with_most = static_cast<unsigned>(adjacent ? extent / side : extent - (ceil_div(extent, count) - 1) * count);
+    most = adjacent ? side : static_cast<int>(ceil_div(extent, count));
+    least = adjacent ? static_cast<int>(extent % side) : most - 1;
+  }
+
+  PMPP_HOST_DEVICE patch_lines lines(unsigned patch, int side) const {
+    const int there = patch < with_most ? most : least;
+    return adjacent ? patch_lines{std::int64_t(patch) * side, 1, there} : patch_lines{patch, patches.value(), there};
   }
 };
 
-/// What a lane has of A or B: `Side` rows (columns of B), `Depth` numbers of k at a time, as numbers of type A.
-template <class T, class A, int Side, int Depth>
+/// What a lane has of A or B: `Side` rows (columns of B), `Depth` numbers of k at a time.
+template <class T, int Side, int Depth>
 class patch_operand {
 public:
   PMPP_HOST_DEVICE patch_operand(const gemm_operand<T>& x, patch_way way, const patch_lines& lines,
@@ -97,7 +107,7 @@ public:
 
   /// Loads what the next numbers of k have, `left` of which are there, and goes `further` ones on.
   template <bool Whole>
-  PMPP_HOST_DEVICE void load(A (&to)[Side][Depth], std::int64_t left, std::int64_t further) {
+  PMPP_HOST_DEVICE void load(T (&to)[Side][Depth], std::int64_t left, std::int64_t further) {
     constexpr int word = patch_word<T>, wide = min(word, Side), deep = min(word, Depth);
     const auto load_words = [&](auto size, int i, int q) {
       packed<T, decltype(size)::value> y = {};
@@ -109,17 +119,17 @@ public:
       for (int q = 0; q < Depth; ++q)
         for (int i = 0; i < Side; i += wide) {
           const auto y = load_words(constant<wide>{}, i, q);
-          for (int e = 0; e < wide; ++e) to[i + e][q] = static_cast<A>(y.item[e]);
+          for (int e = 0; e < wide; ++e) to[i + e][q] = y.item[e];
         }
     } else if (deep > 1 && way_ == patch_way::along_k) {
       for (int i = 0; i < Side; ++i)
         for (int q = 0; q < Depth; q += deep) {
           const auto y = load_words(constant<deep>{}, i, q);
-          for (int e = 0; e < deep; ++e) to[i][q + e] = static_cast<A>(y.item[e]);
+          for (int e = 0; e < deep; ++e) to[i][q + e] = y.item[e];
         }
     } else {
       for (int i = 0; i < Side; ++i)
-        for (int q = 0; q < Depth; ++q) to[i][q] = static_cast<A>(load_words(constant<1>{}, i, q).item[0]);
+        for (int q = 0; q < Depth; ++q) to[i][q] = load_words(constant<1>{}, i, q).item[0];
     }
     from_ += further * k_stride_;
   }
@@ -187,23 +197,26 @@ struct gemm_patch_kernel {
     const unsigned thread = static_cast<unsigned>(block.index()) * threads + static_cast<unsigned>(block.thread());
     const bool exists = thread >> x.sharing < x.units;
     const unsigned unit = exists ? thread >> x.sharing : 0, share = thread & ((1u << x.sharing) - 1);
-    const unsigned near = x.along_m ? x.of_a.patches : x.of_b.patches,
-                   far = x.along_m ? x.of_b.patches : x.of_a.patches;
-    const unsigned line = unit / near, product = line / far, of_near = unit - line * near,
-                   of_far = line - product * far;
-    const patch_lines rows = x.of_a.lines(x.along_m ? of_near : of_far, side, x.c.rows),
-                      cols = x.of_b.lines(x.along_m ? of_far : of_near, side, x.c.cols);
+    const divisor near = x.along_m ? x.of_a.patches : x.of_b.patches, far = x.along_m ? x.of_b.patches : x.of_a.patches;
+    const unsigned line = near.quotient(unit), product = far.quotient(line), of_near = unit - line * near.value(),
+                   of_far = line - product * far.value();
+    const patch_lines rows = x.of_a.lines(x.along_m ? of_near : of_far, side),
+                      cols = x.of_b.lines(x.along_m ? of_far : of_near, side);
     std::int64_t k = share * depth;
     const std::int64_t step = std::int64_t(depth) << x.sharing;
-    patch_operand<TA, A, side, depth> a(x.a, x.of_a.way, rows, product, k);
-    patch_operand<TB, A, side, depth> b(x.b, x.of_b.way, cols, product, k);
+    patch_operand<TA, side, depth> a(x.a, x.of_a.way, rows, product, k);
+    patch_operand<TB, side, depth> b(x.b, x.of_b.way, cols, product, k);
     A sum[items] = {};
     const auto add = [&](auto whole) {
-      A of_a[side][depth], of_b[side][depth];
+      TA of_a[side][depth];
+      TB of_b[side][depth];
       a.template load<whole.value>(of_a, x.k - k, step);
       b.template load<whole.value>(of_b, x.k - k, step);
-      for (int q = 0; q < depth; ++q)
-        for (int e = 0; e < items; ++e) sum[e] = multiply_add(sum[e], of_a[e / side][q], of_b[e % side][q]);
+      for (int q = 0; q < depth; ++q) {
+        A factor_a[side], factor_b[side];  // made when all is on its way, not before
+        for (int i = 0; i < side; ++i) factor_a[i] = static_cast<A>(of_a[i][q]), factor_b[i] = static_cast<A>(of_b[i][q]);
+        for (int e = 0; e < items; ++e) sum[e] = multiply_add(sum[e], factor_a[e / side], factor_b[e % side]);
+      }
       k += step;
     };
     if (exists) {
@@ -256,8 +269,7 @@ struct patch_plan {
 template <class A, class T>
 patch_order patch_order_of(const gemm_operand<T>& x, std::int64_t k, std::int64_t batch, bool adjacent) {
   const patch_way way = patch_way_of(x, k, batch);
-  return {static_cast<unsigned>(ceil_div(x.extent, std::int64_t(patch_side<A>))),
-          way == patch_way::across || (adjacent && x.stride != 1), way};
+  return {x.extent, patch_side<A>, way == patch_way::across || (adjacent && x.stride != 1), way};
 }
 
 /// Clocks of an H200: of a call; of a product of a warp; of a load or store, and of each line of memory that one reads or writes; of an
@@ -278,19 +290,20 @@ patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const
   return remembered(shape_of(x, on), [&] {
     constexpr int side = patch_side<A>, depth = patch_depth<A>;
     constexpr patch_cost cost = patch_cost_of<A>;
+    patch_plan best;
+    if (max(x.c.rows, x.c.cols) >= std::int64_t(1) << 32) return best;
     const bool in_words = x.c.is_written_by(side);
     const patch_order of_a = patch_order_of<A>(x.a, x.k, x.batch, false),
                       of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
     const double patches = std::ceil(double(x.c.rows) / side) * std::ceil(double(x.c.cols) / side) * double(x.batch);
     const auto access = [&](double lines, double of_line) { return cost.access + of_line * min(lines, 32.0); };
     const double memory = 0.65 * clocks_of_memory(x, on);
-    patch_plan best;
     for (const bool along_m : {false, true})
       for (int sharing = 0; sharing <= 5; ++sharing) {
         const double lanes = 1 << sharing, all = patches * lanes;
         if (all >= 0x1p31 || (sharing > 0 && lanes * depth >= 2 * double(x.k))) break;  // too many, or without work
         // Different patches of a warp, along m and along n.
-        const double near = min(32 / lanes, double(along_m ? of_a.patches : of_b.patches)), far = 32 / lanes / near,
+        const double near = min(32 / lanes, double((along_m ? of_a : of_b).patches.value())), far = 32 / lanes / near,
                      of_m = along_m ? near : far, of_n = along_m ? far : near;
         double loads = 0;  // of a step
         const auto load = [&]<class T>(const gemm_operand<T>& y, patch_way way, double different) {
@@ -325,7 +338,7 @@ void gemm_by_patches(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>
   const bool in_words = x.c.is_written_by(kernel::side);
   const patch_order of_a = patch_order_of<A>(x.a, x.k, x.batch, false),
                     of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
-  const std::int64_t units = x.batch * of_a.patches * of_b.patches;
+  const std::int64_t units = x.batch * of_a.patches.value() * of_b.patches.value();
   pmpp::launch(where, ceil_div(units << plan.sharing, std::int64_t(kernel::threads)), kernel{},
                typename kernel::arguments{x.a, x.b, x.c, x.k, static_cast<unsigned>(units), of_a, of_b, plan.along_m,
                                           plan.sharing, in_words && of_b.adjacent, x.result});

@@ -19,6 +19,7 @@
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
@@ -32,23 +33,43 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// Tiles follow each other down `Group` rows of tiles, then to the next column, then to the next rows, then to the next matrix. Index: can
-/// count all tiles.
-template <std::int64_t Group, class Index = std::int64_t>
-struct raster {
-  Index matrix, row, col;  ///< row and col in tiles
+/// A divisor that only a kernel knows.
+struct division {
+  std::uint32_t divisor;
+  PMPP_HOST_DEVICE constexpr std::uint32_t value() const { return divisor; }
+  PMPP_HOST_DEVICE constexpr std::uint32_t quotient(std::uint32_t n) const { return n < divisor ? 0 : n / divisor; }
+};
 
-  PMPP_HOST_DEVICE raster(Index tile, Index tiles_m, Index tiles_n) : matrix(0) {
-    // A division takes as long as products of a k-tile: no more of them than needed.
-    if (tile >= tiles_m * tiles_n) {
-      matrix = tile / (tiles_m * tiles_n);
-      tile -= matrix * tiles_m * tiles_n;
-    }
-    const Index group = min(Index(Group), tiles_m), first = tiles_m > group ? tile / (group * tiles_n) * group : 0;
-    const Index in_group = tile - first * tiles_n, rows = min(group, tiles_m - first);
-    col = in_group / rows;
-    row = first + in_group - col * rows;
+/// A tile of C, row and column in tiles.
+struct tile_place {
+  std::uint32_t matrix, row, col;
+};
+
+/// Tiles follow each other down `Group` rows of tiles, then to the next column, then to the next rows, then to the next matrix.
+template <std::uint32_t Group, class Divisor = divisor>
+class raster {
+public:
+  raster() = default;
+  /// Of tiles_m x tiles_n tiles a matrix.
+  template <class T>
+  PMPP_HOST_DEVICE raster(T tiles_m, T tiles_n)
+      : of_matrix_{static_cast<std::uint32_t>(tiles_m * tiles_n)},
+        of_group_{static_cast<std::uint32_t>(min(T(Group), tiles_m) * tiles_n)},
+        of_rows_{static_cast<std::uint32_t>(min(T(Group), tiles_m))},
+        of_last_rows_{static_cast<std::uint32_t>((tiles_m - 1) % T(Group) + 1)},
+        last_group_(static_cast<std::uint32_t>((tiles_m - 1) / T(Group))) {}
+
+  PMPP_HOST_DEVICE tile_place operator()(std::uint32_t tile) const {
+    const std::uint32_t matrix = of_matrix_.quotient(tile), in_matrix = tile - matrix * of_matrix_.value();
+    const std::uint32_t group = of_group_.quotient(in_matrix), in_group = in_matrix - group * of_group_.value();
+    const Divisor& of_rows = group == last_group_ ? of_last_rows_ : of_rows_;
+    const std::uint32_t col = of_rows.quotient(in_group);
+    return {matrix, group * Group + in_group - col * of_rows.value(), col};
   }
+
+private:
+  Divisor of_matrix_, of_group_, of_rows_, of_last_rows_;
+  std::uint32_t last_group_;
 };
 
 /// The k-tiles of tiles, one tile after another: each block has `share` of them that follow each other, the first `longer` blocks one
@@ -86,26 +107,35 @@ struct gemm_arguments {
   std::int64_t whole;            ///< tiles, of all batches, whose k is not split: the first
   std::int64_t splits, split_k;  ///< of the others' k; how long one is, a multiple of Tile.k
   A* partials;  ///< for each split a rows x round_up(cols, word) matrix; where tiles are whole, one tile after another
-  std::int64_t first_block;  ///< of this launch, among those of all launches of the call
   gemm_result<S, Epilogue> result;
   bool c_in_words;  ///< C is written in words, of which its rows are made
   A one;            ///< 1: see each_word_of_sums (gemm/sums_by_rows.hpp)
+  raster<8> order{tiles_m, tiles_n};
+  divisor split_tiles{max<std::int64_t>(1, tiles_m* tiles_n* batch - whole)};  ///< those whose k is split
 
-  PMPP_HOST_DEVICE std::int64_t split_tiles() const { return tiles_m * tiles_n * batch - whole; }
+  /// Which split of which tile a block has, of those whose k is split; of others the split is negative.
+  struct share {
+    int split, tile;
+  };
+  PMPP_HOST_DEVICE share share_of(int block) const {
+    const auto index = static_cast<int>(block - whole);
+    if (index < 0) return {-1, block};
+    const auto split = static_cast<int>(split_tiles.quotient(static_cast<std::uint32_t>(index)));
+    return {split, index - split * static_cast<int>(split_tiles.value())};
+  }
   PMPP_HOST_DEVICE std::int64_t partial_row() const { return round_up(c.cols, std::int64_t(word)); }
 };
 
-/// A tile of C, number `tile` of those of all batches.
+/// A tile of C.
 template <gemm_tile Tile>
 struct tile_coord {
   std::int64_t batch, row, col;  ///< of C, where the tile begins
   int others_rows, others_cols;  ///< the first of them, which other blocks write
 
   template <class TA, class TB, class TC, class A, class S, class Epilogue>
-  PMPP_HOST_DEVICE tile_coord(const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x, std::int64_t tile) {
-    const raster<8> at(tile, x.tiles_m, x.tiles_n);
-    batch = at.matrix;
-    const std::int64_t own_row = at.row * Tile.m, own_col = at.col * Tile.n;
+  PMPP_HOST_DEVICE tile_coord(const gemm_arguments<TA, TB, TC, A, S, Epilogue>& x, const tile_place& at)
+      : batch(at.matrix) {
+    const std::int64_t own_row = std::int64_t(at.row) * Tile.m, own_col = std::int64_t(at.col) * Tile.n;
     // The last tiles begin earlier, so that they lie inside C, where 16-byte words allow it: copies need no checks.
     constexpr int a_items = max(1, int(16 / sizeof(TA))), b_items = max(1, int(16 / sizeof(TB)));
     const bool moves_up = x.c.rows >= Tile.m && (x.a.copy != k_tile_copy::words || x.c.rows % a_items == 0);
@@ -196,10 +226,10 @@ struct gemm_combine_tiles_kernel {
   template <class Block, class Arguments>
   PMPP_HOST_DEVICE void operator()(Block& block, const Arguments& x) const {
     simt::previous_kernels_done();
-    const std::int64_t tile = block.index() / blocks_of_tile;
-    const tile_coord<Tile> at(x, x.whole + tile);
+    const auto index = static_cast<std::uint32_t>(block.index()), tile = index / blocks_of_tile;
+    const tile_coord<Tile> at(x, x.order(static_cast<std::uint32_t>(x.whole) + tile));
     const auto* partials = x.partials + tile * x.splits * area;
-    const int first = static_cast<int>(block.index() % blocks_of_tile) * threads * items + block.thread();
+    const int first = static_cast<int>(index % blocks_of_tile) * threads * items + block.thread();
     unrolled<items>([&](int e) {
       const int in_tile = first + e * threads, own_row = in_tile / Tile.n, own_col = in_tile % Tile.n;
       const std::int64_t row = at.row + own_row, col = at.col + own_col;

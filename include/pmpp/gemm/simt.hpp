@@ -163,14 +163,6 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
   return best;
 }
 
-/// Enqueues a kernel of any number of blocks: as many at a time as a launch may have, from x.first_block on.
-template <class P, class Kernel, class Arguments>
-void launch_all(const P& where, std::int64_t blocks, const Kernel& kernel, Arguments x) {
-  constexpr std::int64_t most = std::int64_t(1) << 30;
-  for (x.first_block = 0; x.first_block < blocks; x.first_block += most)
-    pmpp::launch(where, min(most, blocks - x.first_block), kernel, x);
-}
-
 /// Enqueues a product on a GPU or runs it in the emulator, cut up as planned. Elsewhere: see gemm_kernel.
 template <gemm_tile Tile, class A, bool Elsewhere = false, class P, class TA, class TB, class TC, class S,
           class Epilogue>
@@ -186,9 +178,9 @@ void gemm_by_tiles(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   const auto run = [&]<k_tile_copy CopyA, k_tile_copy CopyB>() {
     using kernel = gemm_kernel<TA, TB, TC, A, S, Epilogue, Tile, CopyA, CopyB, Elsewhere>;
     const typename kernel::arguments arguments{
-        x.a,         x.b,          x.c,  x.k, x.batch,  plan.tiles_m,         plan.tiles_n, whole,
-        plan.splits, plan.split_k, sums, 0,   x.result, x.c.is_made_of(word), A(1)};
-    launch_all(where, whole + cut, kernel{}, arguments);
+        x.a,   x.b,         x.c,          x.k,  x.batch,  plan.tiles_m,         plan.tiles_n,
+        whole, plan.splits, plan.split_k, sums, x.result, x.c.is_made_of(word), A(1)};
+    pmpp::launch(where, whole + cut, kernel{}, arguments);
     using combine = gemm_combine_tiles_kernel<Tile>;
     if (whole > 0 && cut > 0) pmpp::launch(where, (tiles - whole) * combine::blocks_of_tile, combine{}, arguments);
   };

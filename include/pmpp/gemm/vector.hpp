@@ -20,6 +20,7 @@
 
 #include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
@@ -43,28 +44,29 @@ struct gemv_arguments {
   gemm_operand<TA> a;
   gemm_operand<TX> x;
   gemm_target<TC> c;
-  std::int64_t batch, k, splits, split_k;
+  std::int64_t k, split_k;
+  std::uint32_t units;           ///< that all products are made of
+  divisor of_product, of_split;  ///< how many of them a product has, and a split
+  std::uint32_t splits;
   A* partials;         ///< of all splits of all products: `rows` each
   unsigned* arrivals;  ///< at the rows that a block has, of each product: zero
   gemm_result<S, Epilogue> result;
-  int lanes;  ///< that work on a row, or lie along a column; a power of two up to 32, or the threads of a block
+  int lane_bits;  ///< binary logarithm of the lanes that work on a row, or lie along a column: up to a warp, or the threads of a block
   bool x_in_words = false;  ///< as many elements of x as of A may be read at once
   bool shares = false;      ///< the warps of a block share a row's k (always those of a column)
 
-  /// Number `unit` of those that all products are made of, `of_split` in each split: which product, which split, which of its units.
+  /// Number `unit` of all: which product, which split, which of its units.
   struct place {
-    std::int64_t product, split, unit;
+    std::uint32_t product, split, unit;
   };
-  PMPP_HOST_DEVICE place place_of(std::int64_t unit, std::int64_t of_split) const {
+  PMPP_HOST_DEVICE place place_of(std::uint32_t unit) const {
     place at{0, 0, unit};
-    if (Batched && batch > 1) {
-      at.product = unit / (of_split * splits);
-      at.unit -= at.product * (of_split * splits);
+    if (Batched) {
+      at.product = of_product.quotient(unit);
+      at.unit -= at.product * of_product.value();
     }
-    if (splits > 1) {
-      at.split = at.unit / of_split;
-      at.unit -= at.split * of_split;
-    }
+    at.split = of_split.quotient(at.unit);
+    at.unit -= at.split * of_split.value();
     return at;
   }
   PMPP_HOST_DEVICE A factor(std::int64_t product, std::int64_t p) const {
@@ -74,26 +76,26 @@ struct gemv_arguments {
   PMPP_HOST_DEVICE void store(const A& sum, std::int64_t row, const place& at) const {
     TC* to = c.data + at.product * c.batch_stride + row * c.row_stride;
     if (splits > 1)
-      partials[(at.product * splits + at.split) * c.rows + row] = sum;
+      partials[std::int64_t(at.product * splits + at.split) * c.rows + row] = sum;
     else
       *to = result(sum, to, row, 0);
   }
-  /// Called by all threads of a block that has stored its sums of a split of `rows` rows, unit `at` of `units` of a product: the
-  /// last of the splits to arrive adds them up.
+  /// Called by all threads of a block that has stored its sums of a split of `rows` rows: the last of the splits to arrive adds them
+  /// up.
   template <int Threads, class Block, class Shared>
-  PMPP_HOST_DEVICE void add_up_splits(Block& block, Shared& memory, std::int64_t first_row, int rows, const place& at,
-                                      std::int64_t units) const {
+  PMPP_HOST_DEVICE void add_up_splits(Block& block, Shared& memory, std::int64_t first_row, int rows,
+                                      const place& at) const {
     simt::fence();
     block.sync();
-    unsigned* const arrived = arrivals + at.product * units + at.unit;
+    unsigned* const arrived = arrivals + at.product * of_split.value() + at.unit;
     if (block.thread() == 0) {
-      memory.is_last = simt::atomic_add(arrived, 1u) == static_cast<unsigned>(splits - 1);
+      memory.is_last = simt::atomic_add(arrived, 1u) == splits - 1;
       if (memory.is_last) simt::store(arrived, 0u);
     }
     block.sync();
     if (!memory.is_last) return;
     simt::fence();
-    const A* const from = partials + at.product * splits * c.rows;
+    const A* const from = partials + std::int64_t(at.product * splits) * c.rows;
     TC* const to = c.data + at.product * c.batch_stride;
     const int groups = max(1, min(Threads / rows, 32)),
               group = block.thread() / rows;  // threads that share a row's splits
@@ -104,8 +106,9 @@ struct gemv_arguments {
       A sum{};
       if (exists && groups == 1) sum = sum_of_splits(from + row, c.rows, splits);
       if (groups > 1) {
-        if (exists && group < min(std::int64_t(groups), splits))
-          sum = sum_of_splits(from + group * c.rows + row, groups * c.rows, (splits - group + groups - 1) / groups);
+        const auto all = static_cast<int>(splits);
+        if (exists && group < min(groups, all))
+          sum = sum_of_splits(from + group * c.rows + row, groups * c.rows, (all - group + groups - 1) / groups);
         memory.sum[block.thread()] = sum;
         block.sync();
         for (int g = 1; g < groups && group == 0; ++g) sum += memory.sum[g * rows + own];
@@ -134,17 +137,17 @@ struct gemv_rows_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& y) const {
     simt::previous_kernels_done();
     const int sharing = y.shares ? warps : 1, share = y.shares ? block.warp() : 0;  // warps of a row; which this is
-    const int lanes = y.lanes, lane = block.lane() % lanes, groups = simt::warp_size / lanes, step = lanes * Items;
-    const std::int64_t row_groups = ceil_div(y.c.rows, std::int64_t(rows) * groups);
+    const int lanes = 1 << y.lane_bits, lane = block.lane() & (lanes - 1),
+              group_bits = floor_log2(simt::warp_size) - y.lane_bits, step = lanes * Items;
     const bool one_step = !y.shares && y.k <= step * words;  // of all rows: its part of x stays in registers
     A x[words][Items];
     [[maybe_unused]] std::int64_t in_registers = 0;  // the product whose x is there
     if (one_step) load_factors(y, 0, lane * Items, step, y.k, x);
-    const std::int64_t first_unit = y.shares ? block.index() : block.index() * warps + block.warp();
-    for (std::int64_t unit = first_unit; unit < row_groups * y.splits * y.batch;
-         unit += block.count() * (warps / sharing)) {
-      const auto at = y.place_of(unit, row_groups);
-      const std::int64_t row = (at.unit * groups + block.lane() / lanes) * rows;
+    const auto index = static_cast<std::uint32_t>(block.index()), count = static_cast<std::uint32_t>(block.count());
+    for (std::uint32_t unit = y.shares ? index : index * warps + static_cast<std::uint32_t>(block.warp());
+         unit < y.units; unit += y.shares ? count : count * warps) {
+      const auto at = y.place_of(unit);
+      const std::int64_t row = ((std::int64_t(at.unit) << group_bits) + (block.lane() >> y.lane_bits)) * rows;
       const std::int64_t k_begin = at.split * y.split_k, k_end = min(y.k, k_begin + y.split_k);
       if constexpr (Batched)
         if (one_step && in_registers != at.product) {
@@ -187,7 +190,7 @@ struct gemv_rows_kernel {
           for (int w = 1; w < warps; ++w) memory.sum[lane] += memory.sum[w * rows + lane];
           y.store(memory.sum[lane], row + lane, at);
         }
-        if (y.splits > 1) y.template add_up_splits<threads>(block, memory, row, rows, at, row_groups);
+        if (y.splits > 1) y.template add_up_splits<threads>(block, memory, row, rows, at);
       } else if (lane == 0) {
         for (int r = 0; r < rows; ++r)
           if (row + r < y.c.rows) y.store(sum[r], row + r, at);
@@ -236,15 +239,16 @@ struct gemv_columns_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& y) const {
     simt::previous_kernels_done();
-    const std::int64_t row_blocks = ceil_div(y.c.rows, std::int64_t(y.lanes) * Items);
     if constexpr (!Adjacent)
-      if (y.k <= gemv_few) return multiply_few(block, y, row_blocks);
-    for (std::int64_t unit = block.index(); unit < row_blocks * y.splits * y.batch; unit += block.count()) {
-      const auto at = y.place_of(unit, row_blocks);
+      if (y.k <= gemv_few) return multiply_few(block, y);
+    const auto count = static_cast<std::uint32_t>(block.count());
+    for (auto unit = static_cast<std::uint32_t>(block.index()); unit < y.units; unit += count) {
+      const auto at = y.place_of(unit);
       add_up(block, memory, y, at);
       block.sync();  // the sums are read before those of the next unit are written
       if (y.splits == 1) continue;
-      y.template add_up_splits<threads>(block, memory, at.unit * y.lanes * Items, y.lanes * Items, at, row_blocks);
+      const int rows = Items << y.lane_bits;
+      y.template add_up_splits<threads>(block, memory, std::int64_t(at.unit) * rows, rows, at);
       block.sync();
     }
   }
@@ -252,16 +256,17 @@ struct gemv_columns_kernel {
 private:
   /// All rows of a few columns, each by one lane.
   template <class Block>
-  PMPP_HOST_DEVICE static void multiply_few(Block& block, const arguments& y, std::int64_t row_blocks) {
-    const std::int64_t units = row_blocks * y.batch;
-    for (std::int64_t first = block.index(); first < units; first += at_once * block.count()) {
+  PMPP_HOST_DEVICE static void multiply_few(Block& block, const arguments& y) {
+    const auto count = static_cast<std::uint32_t>(block.count());
+    for (auto first = static_cast<std::uint32_t>(block.index()); first < y.units; first += at_once * count) {
       TA a[at_once][Items][gemv_few] = {};
       A x[at_once][gemv_few] = {};
       const auto for_each_row = [&](auto f) {
         for (int u = 0; u < at_once; ++u) {
-          if (first + u * block.count() >= units) break;
-          const auto at = y.place_of(first + u * block.count(), row_blocks);
-          const std::int64_t row = at.unit * threads * Items + block.thread();
+          const std::uint32_t unit = first + static_cast<std::uint32_t>(u) * count;
+          if (unit >= y.units) break;
+          const auto at = y.place_of(unit);
+          const std::int64_t row = std::int64_t(at.unit) * (threads * Items) + block.thread();
           for (int e = 0; e < Items; ++e)
             if (row + e * threads < y.c.rows) f(at, u, e, row + e * threads);
         }
@@ -283,16 +288,16 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, shared& memory, const arguments& y,
                                       const typename arguments::place& at) {
-    const int lanes = y.lanes, rows = lanes * Items, columns = threads / lanes;  // of a block at a time
-    const int lane = block.thread() % lanes, next = Adjacent ? 1 : min(lanes, simt::warp_size);
+    const int lanes = 1 << y.lane_bits, rows = lanes * Items, columns = threads >> y.lane_bits;  // of a block at a time
+    const int lane = block.thread() & (lanes - 1), next = Adjacent ? 1 : min(lanes, simt::warp_size);
     const int own = Adjacent ? lane * Items : lane / simt::warp_size * simt::warp_size * Items + lane % simt::warp_size;
     // A lane reads the last row again for rows that do not exist. A word that ends below the last row lies, but for the last
     // column, before the next column, which begins at a word: it is read whole.
-    const std::int64_t first = at.unit * rows, last = y.c.rows - 1, row = min(first + own, last);
+    const std::int64_t first = std::int64_t(at.unit) * rows, last = y.c.rows - 1, row = min(first + own, last);
     const std::int64_t begin = Adjacent ? row / Items * Items : row;
     const bool ends_below = Adjacent && begin + Items > y.c.rows;
-    const int group = block.thread() / lanes;
-    const std::int64_t k_begin = at.split * y.split_k + group, k_end = min(y.k, (at.split + 1) * y.split_k);
+    const int group = block.thread() >> y.lane_bits;
+    const std::int64_t k_begin = at.split * y.split_k + group, k_end = min(y.k, std::int64_t(at.split + 1) * y.split_k);
     const TA* from = y.a.data + at.product * y.a.batch_stride + begin + k_begin * y.a.k_stride;
     const TX* factor = y.x.data + at.product * y.x.batch_stride + k_begin * y.x.k_stride;
     const std::int64_t step = columns * y.a.k_stride, factor_step = columns * y.x.k_stride;
@@ -321,7 +326,7 @@ private:
     };
     while (left > (depth - 1) * columns) add_step(std::true_type{});
     if (left > 0) add_step(std::false_type{});
-    if (ends_below && k_end == y.k && (y.k - 1 - at.split * y.split_k) % columns == group)
+    if (ends_below && k_end == y.k && ((y.k - 1 - at.split * y.split_k) & (columns - 1)) == group)
       for (int e = 0; e < Items; ++e)
         if (begin + e <= last)
           sum[e] = multiply_add(
@@ -400,10 +405,11 @@ double gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue
     const std::int64_t splits = max(one, ceil_div(x.k, split_k)), units = row_blocks * splits * x.batch;
     scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0,
                    splits > 1 ? checked_bytes(x.batch * row_blocks, sizeof(unsigned), "gemv") : 0);
-    pmpp::launch(
-        where, min(ceil_div(units, units_of_block), most_blocks), kernel,
-        typename Kernel::arguments{x.a, x.b, x.c, x.batch, x.k, splits, split_k, static_cast<A*>(memory.data()),
-                                   memory.state(), x.result, lanes, x_in_words, shares});
+    pmpp::launch(where, min(ceil_div(units, units_of_block), most_blocks), kernel,
+                 typename Kernel::arguments{x.a, x.b, x.c, x.k, split_k, static_cast<std::uint32_t>(units),
+                                            divisor(row_blocks * splits), divisor(row_blocks),
+                                            static_cast<std::uint32_t>(splits), static_cast<A*>(memory.data()),
+                                            memory.state(), x.result, floor_log2(lanes), x_in_words, shares});
     return clocks;
   };
   const auto run_columns = [&]<int Items, bool Adjacent>() {

@@ -126,19 +126,22 @@ struct gemm_wgmma_kernel {
   struct arguments {
     simt::tile_map a, b, to;
     gemm_target<TC> c;
-    std::int64_t tiles_m, tiles_n;  ///< of a product
-    int tiles, splits;              ///< of all products; blocks that share each tile,
-    bool in_clusters = false;       ///< and are a cluster then, which has no other tile
-    int k_tiles;                    ///< of a tile
-    sum_type* partials;             ///< of each part of each tile
-    unsigned* arrivals;             ///< of blocks at each tile: zero
-    bool batch_a, batch_b;          ///< whether each product has a matrix of its own
-    bool a_along_m, b_along_n;      ///< what rows of stages go along
+    raster<wgmma_group> order;
+    int tiles_n, tiles;         ///< of a row of tiles, of all products
+    divisor splits{};           ///< blocks that share each tile,
+    bool in_clusters = false;   ///< and are a cluster then, which has no other tile
+    int k_tiles;                ///< of a tile
+    sum_type* partials;         ///< of each part of each tile
+    unsigned* arrivals;         ///< of blocks at each tile: zero
+    bool batch_a, batch_b;      ///< whether each product has a matrix of its own
+    bool a_along_m, b_along_n;  ///< what rows of stages go along
     gemm_result<S, Epilogue> result;
     bool down;           ///< C is written along columns
     bool c_by_tma;       ///< TMA can read and write C
     int a_rows, b_rows;  ///< of a stage, that are copied
     Windows windows;
+
+    PMPP_HOST_DEVICE int parts() const { return static_cast<int>(splits.value()); }
   };
 
   template <class Block>
@@ -192,16 +195,14 @@ struct gemm_wgmma_kernel {
     int batch_c;
     bool c_by_tma;  ///< TMA can read and write this tile of C
 
-    __device__ coord(const arguments& x, int own, std::int64_t tiles_m, int part_, int first, int count)
+    __device__ coord(const arguments& x, int own, const tile_place& at, int part_, int first, int count)
         : tile(own),
           part(part_),
           first_k_tile(first),
           k_tiles(count),
-          is_whole(!can_share || x.splits == 1),
+          is_whole(!can_share || x.parts() == 1),
           end_row(x.c.rows),
           c_by_tma(x.c_by_tma) {
-      const raster<wgmma_group, std::uint32_t> at(static_cast<std::uint32_t>(own), static_cast<std::uint32_t>(tiles_m),
-                                                  static_cast<std::uint32_t>(x.tiles_n));
       batch = batch_c = static_cast<int>(at.matrix);
       row = static_cast<int>(at.row * m);
       col = static_cast<int>(at.col * n);
@@ -230,23 +231,25 @@ struct gemm_wgmma_kernel {
   template <class Block, class F>
   __device__ __forceinline__ static void each_tile(Block& block, const arguments& x, F f) {
     if constexpr (is_grouped) {
-      x.windows.template each_tile<m>(block, static_cast<int>(x.tiles_n), [&](int group, int begin, int end, int tile) {
-        coord at(x, tile, ceil_div(end - begin, m), 0, 0, x.k_tiles);
+      x.windows.template each_tile<m>(block, x.tiles_n, [&](int group, int begin, int end, int tile) {
+        const raster<wgmma_group, division> order(ceil_div(end - begin, m), x.tiles_n);
+        coord at(x, tile, order(static_cast<std::uint32_t>(tile)), 0, 0, x.k_tiles);
         at.move_to(group, begin, end);
         f(at);
       });
       return;
     }
-    const int splits = can_share ? x.splits : 1, end = x.tiles * splits;
+    const int splits = can_share ? x.parts() : 1, end = x.tiles * splits;
     for (int unit = static_cast<int>(block.index()); unit < end; unit += static_cast<int>(block.count())) {
       int tile = unit, part = 0, first = 0, end_k_tile = x.k_tiles;
       if (splits > 1) {
-        tile = unit / splits;
+        const auto quotient = [&](int y) { return static_cast<int>(x.splits.quotient(static_cast<std::uint32_t>(y))); };
+        tile = quotient(unit);
         part = unit - tile * splits;
-        first = x.k_tiles * part / splits;
-        end_k_tile = x.k_tiles * (part + 1) / splits;
+        first = quotient(x.k_tiles * part);
+        end_k_tile = quotient(x.k_tiles * (part + 1));
       }
-      f(coord(x, tile, x.tiles_m, part, first, end_k_tile - first));
+      f(coord(x, tile, x.order(static_cast<std::uint32_t>(tile)), part, first, end_k_tile - first));
     }
   }
 
@@ -374,13 +377,13 @@ struct gemm_wgmma_kernel {
       const int warps = a_in_registers
                             ? 4 * consumers
                             : static_cast<int>(min<std::int64_t>(ceil_div(x.c.rows - at.row, std::int64_t(16)), 8));
-      memory.sent.arrive_expecting((x.splits - 1) * warps * simt::warp_size * words * 16);
+      memory.sent.arrive_expecting((x.parts() - 1) * warps * simt::warp_size * words * 16);
     }
     if (thread % 128 == 0)
-      for (int part = 1; part < x.splits; ++part) memory.may_send.arrive_at(part);
+      for (int part = 1; part < x.parts(); ++part) memory.may_send.arrive_at(part);
     memory.sent.wait_for_cluster(0);
     if (has_rows)
-      for (int part = 1; part < x.splits; ++part)
+      for (int part = 1; part < x.parts(); ++part)
 #pragma unroll
         for (int i = 0; i < words; ++i) {
           const auto next = *reinterpret_cast<const simt::quad*>(place(part - 1, i));
@@ -399,7 +402,7 @@ struct gemm_wgmma_kernel {
     constexpr int all = 128 * consumers, items = n / 2;
     const int thread = block.thread() - 128;
     const auto part = [&](int of) {
-      return reinterpret_cast<std::uint32_t*>(x.partials) + (std::int64_t(at.tile) * x.splits + of) * (items * all) +
+      return reinterpret_cast<std::uint32_t*>(x.partials) + (std::int64_t(at.tile) * x.parts() + of) * (items * all) +
              thread;
     };
     const bool has_rows = at.row + block.warp() % 4 * 16 + (block.warp() / 4 - 1) * 64 < x.c.rows || a_in_registers;
@@ -411,14 +414,14 @@ struct gemm_wgmma_kernel {
     simt::fence();
     simt::warpgroups_sync(consumers + 1, all);
     if (thread == 0) {
-      memory.is_last = simt::atomic_add(x.arrivals + at.tile, 1u) == static_cast<unsigned>(x.splits - 1);
+      memory.is_last = simt::atomic_add(x.arrivals + at.tile, 1u) == x.splits.value() - 1;
       if (memory.is_last) simt::store(x.arrivals + at.tile, 0u);
     }
     simt::warpgroups_sync(consumers + 1, all);
     if (!memory.is_last) return false;
     simt::fence();
     if (has_rows)
-      for (int of = 0; of < x.splits; ++of) {
+      for (int of = 0; of < x.parts(); ++of) {
         const std::uint32_t* const from = part(of);
         constexpr int at_once = n > 128 ? 8 : 32;
 #pragma unroll

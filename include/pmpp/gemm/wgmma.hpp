@@ -71,16 +71,20 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   if (!describe(y.a, x.a, !y.a_along_m, y.a_rows) || !describe(y.b, x.b, !y.b_along_n, y.b_rows)) return false;
   y.c = x.c;
   y.k_tiles = static_cast<int>(ceil_div(x.k, std::int64_t(kernel::depth)));
-  y.tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m));
-  y.tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n));
-  y.splits = kernel::can_share && y.k_tiles < 1 << 22 ? min(plan.splits, y.k_tiles) : 1;
-  const std::int64_t tiles = y.tiles_m * y.tiles_n * x.batch - plan.left_out, units = tiles * y.splits;
-  if (units >= std::int64_t(1) << 31) return false;
+  const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m)),
+                     tiles_n = ceil_div(x.c.cols, std::int64_t(kernel::n)),
+                     tiles = tiles_m * tiles_n * x.batch - plan.left_out;
+  const int splits = kernel::can_share && y.k_tiles < 1 << 22 ? min(plan.splits, y.k_tiles) : 1;
+  const std::int64_t units = tiles * splits;
+  if (units >= std::int64_t(1) << 31 || tiles_m * tiles_n >= std::int64_t(1) << 31) return false;
+  y.order = raster<wgmma_group>(tiles_m, tiles_n);
+  y.tiles_n = static_cast<int>(tiles_n);
   y.tiles = static_cast<int>(tiles);
-  y.in_clusters = y.splits > 1 && y.splits <= min(kernel::most_parts_sent + 1, most_blocks_of_tile) &&
-                  units <= y.splits * most_clusters(reinterpret_cast<const void*>(function_of(kernel{}, y)),
-                                                    kernel::threads, sizeof(typename kernel::shared), y.splits);
-  const bool shares = y.splits > 1 && !y.in_clusters;
+  y.splits = divisor(splits);
+  y.in_clusters = splits > 1 && splits <= min(kernel::most_parts_sent + 1, most_blocks_of_tile) &&
+                  units <= splits * most_clusters(reinterpret_cast<const void*>(function_of(kernel{}, y)),
+                                                  kernel::threads, sizeof(typename kernel::shared), splits);
+  const bool shares = splits > 1 && !y.in_clusters;
   scratch memory(where,
                  shares ? checked_bytes(units * kernel::m * kernel::n, sizeof(typename kernel::sum_type), "gemm") : 0,
                  shares ? std::size_t(tiles) * sizeof(unsigned) : 0);
@@ -104,7 +108,7 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   if (kernel::store::is_straight && !y.c_by_tma) return false;
   launch_kernel<kernel::threads>(where,
                                  grid{min<std::int64_t>(units, machine_of(where).multiprocessors), kernel::threads, 0,
-                                      y.in_clusters ? extent3(y.splits) : extent3{}},
+                                      y.in_clusters ? extent3(splits) : extent3{}},
                                  kernel{}, y);
   return true;
 }

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/fp8.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
@@ -62,7 +63,8 @@ struct gemm_scaled_by_warps_kernel {
     gemm_operand<A> a;
     gemm_operand<B> b;
     gemm_target<TC> c;
-    std::int64_t k, tiles_n;
+    std::int64_t k;
+    divisor parts, tiles_n;  ///< blocks that share k
     gemm_result<S, Epilogue> result;
     operand_scales of_a, of_b;  ///< the same all along k
   };
@@ -73,8 +75,11 @@ struct gemm_scaled_by_warps_kernel {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
     simt::previous_kernels_done();
     const auto cluster = block.cluster();
-    const int parts = cluster.size(), part = cluster.rank(), warp = block.warp();
-    const std::int64_t tile = block.index() / parts, row = tile / x.tiles_n * side, col = tile % x.tiles_n * side;
+    const auto index = static_cast<std::uint32_t>(block.index());
+    const std::uint32_t tile = x.parts.quotient(index), line = x.tiles_n.quotient(tile);
+    const int parts = static_cast<int>(x.parts.value()), part = static_cast<int>(index - tile * x.parts.value()),
+              warp = block.warp();
+    const std::int64_t row = std::int64_t(line) * side, col = std::int64_t(tile - line * x.tiles_n.value()) * side;
     add_up(block, x, row, col, part * warps + warp, parts * warps, memory.sums[warp]);
     block.sync();
     // Neighbouring threads have elements that are neighbours in memory.
@@ -168,7 +173,7 @@ void gemm_scaled_by_warps(const device_policy& where, const gemm_problem<A, B, T
                      tiles = ceil_div(x.c.rows, std::int64_t(kernel::side)) * tiles_n;
   const auto blocks = static_cast<unsigned>(parts);
   launch(where, grid{static_cast<unsigned>(tiles) * blocks, kernel::threads, 0, blocks}, kernel{},
-         typename kernel::arguments{x.a, x.b, x.c, x.k, tiles_n, x.result, of_a, of_b});
+         typename kernel::arguments{x.a, x.b, x.c, x.k, divisor(parts), divisor(tiles_n), x.result, of_a, of_b});
 }
 
 /// Enqueues a product where that takes fewer than `clocks_of_others`; says whether it has. Operands lie along k, in words of 16 bytes.
