@@ -170,8 +170,8 @@ struct gemm_direct_kernel {
                                           : Tile.slices;  ///< of a k-tile
   static constexpr int own_rows = Tile.warp_m / Tile.slices,
                        own_items = own_rows * Tile.lane_n;  ///< of a thread, at the end
-  static_assert(is_power_of_two(depth) && Tile.warp_m % word == 0 && Tile.warp_m % Tile.slices == 0 &&
-                depth % Tile.slices == 0);
+  static_assert(is_power_of_two(threads) && is_power_of_two(depth) && Tile.warp_m % word == 0 &&
+                Tile.warp_m % Tile.slices == 0 && depth % Tile.slices == 0);
 
   template <int Extent, int Row>
   static constexpr int room = by_mma ? max(Extent* row_k, depth*(Extent + wide))
@@ -242,23 +242,26 @@ private:
       constexpr int near_k = floor_log2(depth / Items), near_i = floor_log2(max(1, Extent / Items));
       const int near = along_k_ ? near_k : near_i, t = block.thread();
       const int high = t >> near, low = (t & ((1 << near) - 1)) * Items;
-      across_ = along_k_ ? max(1, threads >> near_k) : max(1, threads >> near_i);
+      across_bits_ = max(0, floor_log2(threads) - near);
+      across_ = 1 << across_bits_;
       i_ = along_k_ ? high : low;
       p_ = along_k_ ? low : high;
-      const auto there = static_cast<int>(min(std::int64_t(Extent), x.extent - first)) - i_;
-      rows_ = there <= 0 || t >= pieces ? 0 : along_k_ ? ceil_div(there, across_) : count;
-      from_ = x.data + batch * x.batch_stride + (first + i_) * x.stride + (k + p_) * x.k_stride;
-      step_ = across_ * (along_k_ ? x.stride : x.k_stride);
-      next_ = depth * x.k_stride;
+      i_left_ = t < pieces ? static_cast<int>(min(std::int64_t(Extent), x.extent - first)) - i_ : 0;
+      constexpr std::int64_t size = sizeof(T);
+      from_ = reinterpret_cast<const std::byte*>(x.data + (batch * x.batch_stride + first * x.stride + k * x.k_stride) +
+                                                 (i_ * x.stride + p_ * x.k_stride));
+      step_ = across_ * (along_k_ ? x.stride : x.k_stride) * size;
+      next_ = depth * x.k_stride * size;
     }
     /// Loads the next k-tile, of which `left` numbers of k are there, or more.
     PMPP_HOST_DEVICE void load(std::int64_t left) {
       const int k_left = static_cast<int>(min(std::int64_t(depth), left)) - p_;
-      const int there = k_left <= 0 ? 0 : along_k_ ? rows_ : min(rows_, ceil_div(k_left, across_));
-      const T* from = from_;
+      const int near = along_k_ ? k_left : i_left_, far = along_k_ ? i_left_ : k_left;
+      const int there = near > 0 ? (far + across_ - 1) >> across_bits_ : 0;
+      const std::byte* from = from_;
       unrolled<count>([&](int q) {
         value_[q] = q < there ? *reinterpret_cast<const packed<T, Items>*>(from) : packed<T, Items>{};
-        from += step_;
+        from = simt::address_made_here(from + step_);
       });
       from_ += next_;
     }
@@ -278,9 +281,10 @@ private:
     }
 
   private:
-    const T* from_;
-    std::int64_t step_, next_;
-    int i_, p_, across_, rows_;  // the thread's first piece; from one to the next; how many lie in the operand
+    const std::byte* from_;
+    std::int64_t step_, next_;          // in bytes
+    int i_, p_, across_, across_bits_;  // the thread's first piece; from one to the next
+    int i_left_;                        // of the operand from that piece on
     bool along_k_;
     packed<T, Items> value_[count];
   };

@@ -14,6 +14,7 @@
 
 #include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -46,56 +47,60 @@ struct gemm_outer_kernel {
     gemm_target<TC> c;
     int k;
     gemm_result<S, Epilogue> result;
-    std::int64_t words, groups, units;  ///< of a row; every so many rows are a lane's; words of groups of all products
+    divisor words, groups;  ///< of a row; every so many rows are a lane's
+    std::uint32_t units;    ///< words of groups of all products
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
-    const std::int64_t step = block.count() * threads, first = block.index() * threads + block.thread();
     simt::previous_kernels_done();
-    if (x.units + step <= std::int64_t(0xffffffff))  // dividing 64-bit numbers takes longer than all the rest
-      for (auto u = static_cast<std::uint32_t>(first); u < x.units; u += static_cast<std::uint32_t>(step))
-        multiply(x, u);
-    else
-      for (std::int64_t u = first; u < x.units; u += step) multiply(x, u);
+    const auto step = static_cast<std::uint32_t>(block.count()) * threads;
+    for (auto u = static_cast<std::uint32_t>(block.index() * threads + block.thread()); u < x.units; u += step)
+      multiply(x, u);
   }
 
 private:
-  template <class Index>
-  PMPP_HOST_DEVICE static void multiply(const arguments& x, Index unit) {
-    const auto words = static_cast<Index>(x.words), groups = static_cast<Index>(x.groups);
-    const Index line = unit / words, product = line / groups;
+  PMPP_HOST_DEVICE static void multiply(const arguments& x, std::uint32_t unit) {
+    const std::uint32_t line = x.words.quotient(unit), product = x.groups.quotient(line), groups = x.groups.value();
     const std::int64_t first_row = line - product * groups;
-    TC* c = x.c.data + std::int64_t(product) * x.c.batch_stride + first_row * x.c.row_stride;
+    TC* c = x.c.data + product * x.c.batch_stride + first_row * x.c.row_stride;
     const auto shift = int(reinterpret_cast<std::uintptr_t>(c) / sizeof(TC) % Items);  // where the row begins in a word
-    const std::int64_t col = std::int64_t(unit - line * words) * Items - shift;
+    const std::int64_t col = std::int64_t(unit - line * x.words.value()) * Items - shift;
     const int begin = col < 0 ? shift : 0, end = static_cast<int>(min(std::int64_t(Items), x.c.cols - col));
     const bool is_whole = begin == 0 && end == Items;
     c += col;
-    A of_b[Most][Items];
-    const TB* b = x.b.data + std::int64_t(product) * x.b.batch_stride + col * x.b.stride;
-    for (int p = 0; p < Most; ++p, b += x.b.k_stride)
+    // What a k does not have is not asked for; numbers of type A are made when all is on its way.
+    const auto each_k = [&](auto f) {
+      unrolled<Most>([&](int p) {
+        if (p < x.k) f(p);
+      });
+    };
+    TB of_b[Most][Items] = {};
+    const TB* const b = x.b.data + product * x.b.batch_stride + col * x.b.stride;
+    each_k([&](int p) {
       for (int e = 0; e < Items; ++e)
-        of_b[p][e] = p < x.k && e >= begin && e < end ? static_cast<A>(b[e * x.b.stride]) : A{};
-    const TA* a = x.a.data + std::int64_t(product) * x.a.batch_stride + first_row * x.a.stride;
+        if (e >= begin && e < end) of_b[p][e] = b[e * x.b.stride + p * x.b.k_stride];
+    });
+    const TA* a = x.a.data + product * x.a.batch_stride + first_row * x.a.stride;
     const std::int64_t next_in_c = groups * x.c.row_stride, next_in_a = groups * x.a.stride;
     for (std::int64_t row = first_row; row < x.c.rows; row += on_way * groups) {
-      A of_a[on_way][Most];
+      TA of_a[on_way][Most] = {};
       packed<TC, Items> y[on_way] = {};
-      for (int r = 0; r < on_way; ++r) {
-        const bool exists = row + r * groups < x.c.rows;
-        for (int p = 0; p < Most; ++p)
-          of_a[r][p] = p < x.k && exists ? static_cast<A>(a[r * next_in_a + p * x.a.k_stride]) : A{};
-        if (x.result.reads() && is_whole && exists)
-          y[r] = *reinterpret_cast<const packed<TC, Items>*>(c + r * next_in_c);
-      }
+      each_k([&](int p) {
+        for (int r = 0; r < on_way; ++r)
+          if (row + r * groups < x.c.rows) of_a[r][p] = a[r * next_in_a + p * x.a.k_stride];
+      });
+      if (x.result.reads() && is_whole)
+        for (int r = 0; r < on_way; ++r)
+          if (row + r * groups < x.c.rows) y[r] = *reinterpret_cast<const packed<TC, Items>*>(c + r * next_in_c);
       for (int r = 0; r < on_way; ++r) {
         const std::int64_t own = row + r * groups;
         if (own >= x.c.rows) break;
         A sum[Items] = {};
-        for (int p = 0; p < Most; ++p)
-          if (p < x.k)
-            for (int e = 0; e < Items; ++e) sum[e] = multiply_add(sum[e], of_a[r][p], of_b[p][e]);
+        each_k([&](int p) {
+          for (int e = 0; e < Items; ++e)
+            sum[e] = multiply_add(sum[e], static_cast<A>(of_a[r][p]), static_cast<A>(of_b[p][e]));
+        });
         TC* const to = c + r * next_in_c;
         if (is_whole) {
           for (int e = 0; e < Items; ++e) y[r].item[e] = x.result(sum[e], &y[r].item[e], own, col + e);
@@ -137,6 +142,7 @@ outer_plan plan_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x, c
   const std::int64_t same_columns = items / greatest_common_divisor(items, (x.c.row_stride % items + items) % items);
   const std::int64_t rounds = ceil_div(all, most_rows * lanes), rows = ceil_div(all, rounds * lanes),
                      groups = round_up(ceil_div(x.c.rows, rows), same_columns), units = words * groups * x.batch;
+  if (units >= std::int64_t(1) << 31) return {};
   // Clocks of an H200: of a call; of each element of A, or row, that a warp waits for; of each line that it reads of B; and how much
   // longer memory takes than for a copy.
   constexpr double start = 6600, of_load = 45, line = 2.2, of_memory = sizeof(TC) == 2 ? 2.7 : 1.5;
@@ -155,8 +161,8 @@ void gemm_by_outer_products(const P& where, const gemm_problem<TA, TB, TC, S, Ep
     using kernel = gemm_outer_kernel<TA, TB, TC, A, S, Epilogue, outer_word<TC>, Most>;
     const std::int64_t most = 5 * kernel::min_blocks * std::int64_t(machine_of(where).multiprocessors);
     pmpp::launch(where, min(ceil_div(plan.units, std::int64_t(kernel::threads)), most), kernel{},
-                 typename kernel::arguments{x.a, x.b, x.c, static_cast<int>(x.k), x.result, plan.words, plan.groups,
-                                            plan.units});
+                 typename kernel::arguments{x.a, x.b, x.c, static_cast<int>(x.k), x.result, divisor(plan.words),
+                                            divisor(plan.groups), static_cast<std::uint32_t>(plan.units)});
   };
   if constexpr (sizeof(TC) == 4)
     if (x.k > most_outer_products) return run(std::integral_constant<int, most_of_words>{});

@@ -214,7 +214,8 @@ struct gemm_patch_kernel {
       b.template load<whole.value>(of_b, x.k - k, step);
       for (int q = 0; q < depth; ++q) {
         A factor_a[side], factor_b[side];  // made when all is on its way, not before
-        for (int i = 0; i < side; ++i) factor_a[i] = static_cast<A>(of_a[i][q]), factor_b[i] = static_cast<A>(of_b[i][q]);
+        for (int i = 0; i < side; ++i)
+          factor_a[i] = static_cast<A>(of_a[i][q]), factor_b[i] = static_cast<A>(of_b[i][q]);
         for (int e = 0; e < items; ++e) sum[e] = multiply_add(sum[e], factor_a[e / side], factor_b[e % side]);
       }
       k += step;

@@ -20,6 +20,7 @@
 #include <pmpp/core/fp8.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/packed.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm_scaled/scales.hpp>
@@ -54,7 +55,8 @@ template <class A, class B, class TC, class S, class Epilogue>
 struct gemm_scaled_by_warps_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int warps = 8, threads = warps * simt::warp_size, side = 32, step = 64;  ///< of C, of k at a time
-  static constexpr int most_blocks = 8;                                                     ///< that share k
+  static constexpr int items = side * side / threads;  ///< elements of C of a thread
+  static constexpr int most_blocks = 8;                ///< that share k
   struct shared {
     float sums[warps][side][side + 4];
   };
@@ -64,7 +66,8 @@ struct gemm_scaled_by_warps_kernel {
     gemm_operand<B> b;
     gemm_target<TC> c;
     std::int64_t k;
-    divisor parts, tiles_n;  ///< blocks that share k
+    divisor tiles_n;
+    int part_bits;  ///< binary logarithm of the blocks that share k
     gemm_result<S, Epilogue> result;
     operand_scales of_a, of_b;  ///< the same all along k
   };
@@ -76,42 +79,43 @@ struct gemm_scaled_by_warps_kernel {
     simt::previous_kernels_done();
     const auto cluster = block.cluster();
     const auto index = static_cast<std::uint32_t>(block.index());
-    const std::uint32_t tile = x.parts.quotient(index), line = x.tiles_n.quotient(tile);
-    const int parts = static_cast<int>(x.parts.value()), part = static_cast<int>(index - tile * x.parts.value()),
-              warp = block.warp();
+    const std::uint32_t tile = index >> x.part_bits, line = x.tiles_n.quotient(tile);
+    const int parts = 1 << x.part_bits, part = static_cast<int>(index) & (parts - 1), warp = block.warp();
     const std::int64_t row = std::int64_t(line) * side, col = std::int64_t(tile - line * x.tiles_n.value()) * side;
     add_up(block, x, row, col, part * warps + warp, parts * warps, memory.sums[warp]);
     block.sync();
     // Neighbouring threads have elements that are neighbours in memory.
     const bool down = x.c.col_stride != 1 && x.c.row_stride == 1;
-    const auto each = [&](int begin, int end, auto f) {
-      for (int e = begin + block.thread(); e < end; e += threads)
-        f(down ? e % side : e / side, down ? e / side : e % side);
+    const auto place = [&](int e, int w = 0) -> float& {
+      return down ? memory.sums[w][e % side][e / side] : memory.sums[w][e / side][e % side];
     };
-    if (parts > 1) {
-      each(0, side * side, [&](int i, int j) { memory.sums[0][i][j] = sum_of_warps(memory, i, j); });
-      cluster.sync();
-    }
-    each(side * side / parts * part, side * side / parts * (part + 1), [&](int i, int j) {
-      float sum = parts > 1 ? *cluster.map_shared(&memory.sums[0][i][j], 0) : sum_of_warps(memory, i, j);
-      for (int other = 1; other < parts; ++other) sum += *cluster.map_shared(&memory.sums[0][i][j], other);
-      if (row + i >= x.c.rows || col + j >= x.c.cols) return;
-      TC* const to = x.c.data + (row + i) * x.c.row_stride + (col + j) * x.c.col_stride;
-      *to = x.result(sum * (x.of_a.at(row + i, 0) * x.of_b.at(col + j, 0)), to, row + i, col + j);
+    const auto write = [&](int e, float sum) {
+      const std::int64_t i = row + (down ? e % side : e / side), j = col + (down ? e / side : e % side);
+      if (i >= x.c.rows || j >= x.c.cols) return;
+      TC* const to = x.c.data + i * x.c.row_stride + j * x.c.col_stride;
+      *to = x.result(sum * (x.of_a.at(i, 0) * x.of_b.at(j, 0)), to, i, j);
+    };
+    float sum[items];
+    unrolled<items>([&](int q) {
+      const int e = q * threads + block.thread();
+      sum[q] = place(e);
+      for (int w = 1; w < warps; ++w) sum[q] += place(e, w);
     });
-    if (parts > 1) cluster.sync();  // no block ends while others read its sums
+    if (parts == 1) return unrolled<items>([&](int q) { write(q * threads + block.thread(), sum[q]); });
+    unrolled<items>([&](int q) { place(q * threads + block.thread()) = sum[q]; });
+    cluster.sync();
+    const int share = side * side >> x.part_bits;  // half of all elements, or less
+    for (int e = block.thread(); e < share; e += threads) {
+      float total = 0;
+      for (int other = 0; other < parts; ++other) total += *cluster.map_shared(&place(share * part + e), other);
+      write(share * part + e, total);
+    }
+    cluster.sync();  // no block ends while others read its sums
 #endif
   }
 
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__clang__)
 private:
-  __device__ static float sum_of_warps(const shared& memory, int i, int j) {
-    float sum = memory.sums[0][i][j];
-#pragma unroll
-    for (int w = 1; w < warps; ++w) sum += memory.sums[w][i][j];
-    return sum;
-  }
-
   /// The share `own` of `shares` of k, of a tile; 64 numbers of k by each share in turn.
   template <class Block>
   __device__ __forceinline__ static void add_up(Block& block, const arguments& x, std::int64_t row, std::int64_t col,
@@ -148,10 +152,11 @@ private:
     std::int64_t p = std::int64_t(own) * step;
     uint4 a[2][4], b[2][4];  // one is multiplied while the other is on its way
     load(p, a[0], b[0]);
-    for (; p < x.k; p += 2 * stride) {
-      load(p + stride, a[1], b[1]);
+    while (p < x.k) {
+      load(p += stride, a[1], b[1]);
       multiply(a[0], b[0]);
-      load(p + 2 * stride, a[0], b[0]);
+      if (p >= x.k) break;
+      load(p += stride, a[0], b[0]);
       multiply(a[1], b[1]);
     }
 #pragma unroll
@@ -173,7 +178,7 @@ void gemm_scaled_by_warps(const device_policy& where, const gemm_problem<A, B, T
                      tiles = ceil_div(x.c.rows, std::int64_t(kernel::side)) * tiles_n;
   const auto blocks = static_cast<unsigned>(parts);
   launch(where, grid{static_cast<unsigned>(tiles) * blocks, kernel::threads, 0, blocks}, kernel{},
-         typename kernel::arguments{x.a, x.b, x.c, x.k, divisor(parts), divisor(tiles_n), x.result, of_a, of_b});
+         typename kernel::arguments{x.a, x.b, x.c, x.k, divisor(tiles_n), floor_log2(parts), x.result, of_a, of_b});
 }
 
 /// Enqueues a product where that takes fewer than `clocks_of_others`; says whether it has. Operands lie along k, in words of 16 bytes.

@@ -8,6 +8,7 @@
 //   load_quad(p), store_quad(p, q)             one relaxed access of 16 bytes: flag and value in one word
 //   load_once(p)                               *p, which is not written meanwhile nor read again: past the L1
 //   prefetch(p), prefetch_bytes(p, n)          asks for what is read soon to be in the last cache
+//   address_made_here(p)                       p, which the compiler makes once
 //   copy_async<Bytes>(shared, global)          starts a copy of 4, 8 or 16 bytes into shared memory
 //   copy_async_near(shared, global)            one of 16 bytes whose neighbours are asked for soon too
 //   copy_async<Bytes>(shared, global, n)       the same of the first n bytes; zeros after them
@@ -180,6 +181,16 @@ PMPP_HOST_DEVICE T load_once(const T* p) {
   }
 #endif
   return *p;
+}
+
+/// p. The compiler makes it here, and not again in each branch that uses it.
+template <class T>
+PMPP_HOST_DEVICE T* address_made_here(T* p) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("" : "+l"(p));
+  __builtin_assume(__isGlobal(p));
+#endif
+  return p;
 }
 
 /// Asks for *p to be in the cache that all blocks share; waits for nothing. p may point anywhere.
