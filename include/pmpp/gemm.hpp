@@ -180,7 +180,7 @@ void take_best(const gemm_way<F>&... ways) {
 struct tile_factors {
   double call, words, elements, memory;
 };
-inline constexpr tile_factors factors_of_large{6610, 0.798, 0.841, 1.36}, factors_of_small{5880, 0.864, 0.982, 0};
+inline constexpr tile_factors factors_of_large{6610, 0.798, 0.841, 1.36}, factors_of_small{5880, 0.769, 0.874, 0};
 
 /// Chooses among the ways that fit the machine by what they are expected to cost. The factors are fitted to random shapes of
 /// floats on an H100 (benchmark/gemm_sweep).

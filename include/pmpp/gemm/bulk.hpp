@@ -282,7 +282,7 @@ double clocks_of_bulk(const Problem& x, const machine& on) {
               double(min<std::int64_t>(Tile.blocks, ceil_div(rest, std::int64_t(on.multiprocessors)))) * store +
               0.082 * area * parts;
   }
-  return 10400 + max(clocks, clocks_of_memory(x, on));
+  return 10400 + 1.05 * max(clocks, clocks_of_memory(x, on));
 }
 
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.

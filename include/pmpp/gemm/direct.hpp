@@ -82,9 +82,9 @@ inline constexpr direct_tile direct_tiles[] = {
     {.warps = 4, .warp_m = 1, .lane_n = 4, .k = 16, .blocks = 8}};
 
 /// Clocks of an H200: of a k-tile that a block has to itself; of copying an element, for each k; of a block; of each element of a
-/// thread; and of each split of k.
+/// thread; of each split of k; and of a call.
 struct direct_cost {
-  double latency, copy, finish, store, part;
+  double latency, copy, finish, store, part, call = 5500;
 };
 inline constexpr direct_cost direct_costs[] = {{1550, 0.402, 1620, 42.3, 990},
                                                {884, 0.772, 1990, 67.1, 461},
@@ -102,10 +102,10 @@ inline constexpr direct_tile direct_word_tiles[] = {
     {.warps = 4, .warp_m = 16, .lane_n = 2, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 1, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}};
-inline constexpr direct_cost direct_word_costs[] = {{2260, 0.175, 1180, 24.4, 1090}, {1390, 0.291, 1600, 37, 448},
-                                                    {1370, 0.179, 1500, 29.1, 63.7}, {1220, 0.113, 1410, 50.6, 121},
-                                                    {1430, 0.158, 1660, 52, 199},    {1940, 0.117, 2020, 23.6, 998},
-                                                    {2090, 0.121, 2490, 24.4, 1320}, {1000, 0.129, 4980, 21.4, 2070}};
+inline constexpr direct_cost direct_word_costs[] = {
+    {2260, 0.175, 1180, 24.4, 1090, 5500}, {1390, 0.291, 1600, 37, 448, 5420},   {1370, 0.179, 1500, 29.1, 63.7, 4570},
+    {1370, 0.127, 1580, 56.7, 136, 4030},  {1430, 0.158, 1660, 52, 199, 5150},   {1940, 0.117, 2020, 23.6, 998, 5480},
+    {2090, 0.121, 2490, 24.4, 1320, 5830}, {1000, 0.129, 4980, 21.4, 2070, 5500}};
 
 /// With tensor cores: those of them that are for a very small k, and 64 x 64 and 16 x 32 elements of C.
 inline constexpr direct_tile direct_mma_tiles[] = {
@@ -114,11 +114,11 @@ inline constexpr direct_tile direct_mma_tiles[] = {
     direct_tiles[3],
     {.warps = 8, .warp_m = 8, .lane_n = 2, .k = 64, .blocks = 2, .mma_m = 32, .mma_n = 32},
     {.warps = 8, .warp_m = 2, .lane_n = 1, .k = 128, .blocks = 3, .mma_m = 16, .mma_n = 16}};
-inline constexpr direct_cost direct_mma_costs[] = {{1670, 0.256, 1680, 40.4, 853},
-                                                   {927, 0.37, 2200, 45.4, 376},
-                                                   {1180, 0.161, 1540, 84.6, 113},
-                                                   {1740, 0.109, 1170, 36.5, 407},
-                                                   {1470, 0.139, 945, 87.5, 61.9}};
+inline constexpr direct_cost direct_mma_costs[] = {{1490, 0.228, 1500, 36, 759, 5510},
+                                                   {853, 0.34, 2020, 41.8, 346, 5050},
+                                                   {1180, 0.161, 1540, 84.6, 113, 4690},
+                                                   {1740, 0.109, 1170, 36.5, 407, 5500},
+                                                   {1470, 0.139, 945, 87.5, 61.9, 4280}};
 
 template <class TA, class TB>
 inline constexpr bool is_direct_by_mma = std::is_same_v<TA, TB> &&
@@ -568,7 +568,7 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
   constexpr int depth = sizeof(A) > 4 ? Tile.k / 2 : Tile.k, word = min(Tile.warp_m, int(16 / sizeof(A))),
                 items = Tile.warp_m * Tile.lane_n, together = Tile.blocks_of(sizeof(A));
   constexpr bool by_mma = Tile.mma_m > 0, by_words = Tile.thread_m > 0;
-  constexpr double start = 5500, meeting = 2200;  // of a call; of splits
+  constexpr double meeting = 2200;  // of splits
   // Of a k of a block: products, or words from shared memory.
   constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0);
   const double products = double(Tile.m()) * Tile.n() / products_in_a_clock<A>(on);
@@ -599,7 +599,7 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
     };
     double clocks = double(rounds) * round(together) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
     if (!by_mma) clocks = max(clocks, double(blocks) * own_k * row_bytes / (0.67 * on.l2_rate()));
-    clocks = start + max(clocks, memory) + (Words ? 0.15 : 0.25) * min(clocks, memory);
+    clocks = cost.call + max(clocks, memory) + (Words ? 0.15 : 0.25) * min(clocks, memory);
     if (splits > 1) clocks += meeting + cost.part * double(splits);
     if (clocks < best.clocks) best = {splits, split_k, clocks};
   };

@@ -565,7 +565,7 @@ constexpr mma_cost mma_cost_of_tile(int tile) {
   const bool large = tile == 0;
   if (sizeof(T) == 8)
     return large ? mma_cost{1550, 680, 0.117, 0.032, 98, 1.04} : mma_cost{710, 494, 0.117, 0.032, 178, 0.765};
-  if (sizeof(T) < 4) return large ? mma_cost{2260, 1355, 0, 0, 60, 0.96} : mma_cost{1360, 459, 0, 0, 110, 0.717};
+  if (sizeof(T) < 4) return large ? mma_cost{2260, 1355, 0, 0, 60, 0.96} : mma_cost{1455, 491, 0, 0, 118, 0.67};
   return large ? mma_cost{1630, 1500, 1.12, 0.07, 137, 0.47} : mma_cost{1630, 667, 1.12, 0.07, 190, 0.41};
 }
 

@@ -276,7 +276,7 @@ patch_order patch_order_of(const gemm_operand<T>& x, std::int64_t k, std::int64_
 /// Clocks of an H200: of a call; of a product of a warp; of a load or store, and of each line of memory that one reads or writes; of an
 /// exchange, and of what a warp does once; until loads arrive, and for each of them, or exchange, and each store, while a warp waits.
 struct patch_cost {
-  double product, start = 7100, access = 0.94, line_read = 0.114, line_written = 4.27, exchange = 17.5, warp = 76,
+  double product, start = 7400, access = 0.94, line_read = 0.114, line_written = 4.27, exchange = 17.5, warp = 76,
                   latency = 676, load = 19.5, store = 55.6;
 };
 template <class A>
@@ -298,7 +298,7 @@ patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const
                       of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
     const double patches = std::ceil(double(x.c.rows) / side) * std::ceil(double(x.c.cols) / side) * double(x.batch);
     const auto access = [&](double lines, double of_line) { return cost.access + of_line * min(lines, 32.0); };
-    const double memory = 0.65 * clocks_of_memory(x, on);
+    const double memory = 0.65 * clocks_of_memory(x, on), of_type = sizeof(TA) <= 2 ? 1.1 : sizeof(TA) == 4 ? 1.04 : 1;
     for (const bool along_m : {false, true})
       for (int sharing = 0; sharing <= 5; ++sharing) {
         const double lanes = 1 << sharing, all = patches * lanes;
@@ -325,7 +325,7 @@ patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const
                                      cost.exchange * sharing + cost.warp),
                      waits = (steps + 1) * cost.latency + (steps * loads + sharing) * cost.load + stores * cost.store,
                      own = max(busy, std::ceil(warps / 20) * waits);
-        const double clocks = cost.start + max(own, memory) + 0.83 * min(own, memory);
+        const double clocks = cost.start + of_type * (max(own, memory) + 0.83 * min(own, memory));
         if (clocks < best.clocks) best = {sharing, along_m, clocks};
       }
     return best;
