@@ -123,7 +123,8 @@ struct split_floats_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& x) const {
     for (std::int64_t tile = block.index(); tile < x.a.tiles + x.b.tiles; tile += block.count())
-      tile < x.a.tiles ? split(block, memory, x.a, tile) : split(block, memory, x.b, tile - x.a.tiles);
+      tile < x.a.tiles ? split(block, memory, x.a, static_cast<std::uint32_t>(tile))
+                       : split(block, memory, x.b, static_cast<std::uint32_t>(tile - x.a.tiles));
   }
 
 private:
@@ -131,10 +132,11 @@ private:
   using parts = packed<bfloat16_part, 2>;
 
   template <class Block>
-  PMPP_HOST_DEVICE static void split(Block& block, shared& memory, const operand& x, std::int64_t tile) {
+  PMPP_HOST_DEVICE static void split(Block& block, shared& memory, const operand& x, std::uint32_t tile) {
     const int lane = block.lane(), warp = block.warp();
-    const std::int64_t row = tile / x.tiles_along, batch = row / x.tiles_down;
-    const std::int64_t line0 = (row - batch * x.tiles_down) * lines, item0 = (tile - row * x.tiles_along) * items;
+    const std::uint32_t row = x.tiles_along.quotient(tile), batch = x.tiles_down.quotient(row);
+    const std::int64_t line0 = std::int64_t(row - batch * x.tiles_down.value()) * lines,
+                       item0 = std::int64_t(tile - row * x.tiles_along.value()) * items;
     const float* from = x.from + batch * x.batch_stride + line0 * x.line_stride + item0 * x.item_stride;
     const int down = static_cast<int>(min<std::int64_t>(x.lines - line0, lines)),
               along = static_cast<int>(min<std::int64_t>(x.length - item0, items)),

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/machine.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -45,7 +46,8 @@ struct operand_in_lines {
   const Item* from;
   std::int64_t lines, length, pitch;  ///< of a matrix; of a line: items, in the copy from one to the next
   std::int64_t line_stride, item_stride, batch_stride;  ///< of `from`
-  std::int64_t tiles_down, tiles_along, tiles = 0;      ///< of a matrix; of all
+  divisor tiles_down, tiles_along;                      ///< of a matrix
+  std::int64_t tiles = 0;                               ///< of all
   bool across;                                          ///< neighbours read neighbouring lines, else items of a line
 
   operand_in_lines() = default;
@@ -59,9 +61,9 @@ struct operand_in_lines {
     line_stride = (along_k ? x.stride : x.k_stride) / elements;
     item_stride = along_k ? x.k_stride : x.stride;
     batch_stride = x.batch_stride / elements;
-    tiles_down = ceil_div(lines, std::int64_t(lines_of_tile));
-    tiles_along = ceil_div(pitch, std::int64_t(items_of_tile));
-    tiles = tiles_down * tiles_along * (x.batch_stride == 0 ? 1 : batch);
+    tiles_down = divisor(ceil_div(lines, std::int64_t(lines_of_tile)));
+    tiles_along = divisor(ceil_div(pitch, std::int64_t(items_of_tile)));
+    tiles = std::int64_t(tiles_down.value()) * tiles_along.value() * (x.batch_stride == 0 ? 1 : batch);
     across = line_stride == 1 && item_stride != 1;
   }
 };
@@ -89,9 +91,10 @@ struct repack_kernel {
     const int lane = block.lane(), warp = block.warp();
     for (std::int64_t i = block.index(); i < both.first.tiles + both.second.tiles; i += block.count()) {
       const operand& x = i < both.first.tiles ? both.first : both.second;
-      const std::int64_t tile = i < both.first.tiles ? i : i - both.first.tiles, row = tile / x.tiles_along,
-                         batch = row / x.tiles_down;
-      const std::int64_t line0 = (row - batch * x.tiles_down) * lines, item0 = (tile - row * x.tiles_along) * items;
+      const auto tile = static_cast<std::uint32_t>(i < both.first.tiles ? i : i - both.first.tiles);
+      const std::uint32_t row = x.tiles_along.quotient(tile), batch = x.tiles_down.quotient(row);
+      const std::int64_t line0 = std::int64_t(row - batch * x.tiles_down.value()) * lines,
+                         item0 = std::int64_t(tile - row * x.tiles_along.value()) * items;
       const T* from = x.from + batch * x.batch_stride + line0 * x.line_stride + item0 * x.item_stride;
       T* to = x.to + (batch * x.lines + line0) * x.pitch + item0;
       const int down = static_cast<int>(min<std::int64_t>(x.lines - line0, lines)),
@@ -143,6 +146,8 @@ std::int64_t repacked_bytes(const gemm_operand<T>& x, bool along_k, std::int64_t
   return (x.batch_stride == 0 ? 1 : batch) * lines * repacked_pitch<T>(length) * std::int64_t(sizeof(T));
 }
 
+inline constexpr double repack_launch = 2.5e-6;  ///< seconds
+
 /// How many clocks it takes, with its launch.
 template <class T>
 double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, const machine& on) {
@@ -153,7 +158,7 @@ double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, 
                              (x.batch_stride == 0 ? 1 : batch);
   constexpr double of_tile =
       0.6 * lines_of::lines_of_tile * lines_of::items_of_tile * sizeof(T);  // however few are there
-  return on.clocks_of(2.5e-6) +
+  return on.clocks_of(repack_launch) +
          max(double(repacked_bytes(x, along_k, k, batch)), of_tile * double(tiles)) / (0.36 * on.memory_rate());
 }
 
@@ -185,17 +190,37 @@ bool is_copied_by(std::size_t bytes, const gemm_operand<T>& x, bool along_k, std
   return (along_k ? x.k_stride : x.stride) == 1 && places % bytes == 0;
 }
 
-/// Enqueues the copy; x is the copy then. Elements are copied 8 or 4 bytes at a time where lines allow it.
+/// Bytes of an item: 8 or 4 where lines allow it, else of an element.
+template <class T>
+int bytes_of_item(const gemm_operand<T>& x, bool along_k, std::int64_t k) {
+  return sizeof(T) < 8 && is_copied_by(8, x, along_k, k)   ? 8
+         : sizeof(T) < 4 && is_copied_by(4, x, along_k, k) ? 4
+                                                           : int(sizeof(T));
+}
+/// Calls f with an item of so many bytes.
+template <class T, class F>
+void with_item(int bytes, F f) {
+  if constexpr (sizeof(T) < 8)
+    if (bytes == 8) return f(std::uint64_t{});
+  if constexpr (sizeof(T) < 4)
+    if (bytes == 4) return f(std::uint32_t{});
+  f(T{});
+}
+
+/// Enqueues the copy; x is the copy then.
 template <class P, class T>
 void repack(const P& where, gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, void* to) {
-  const auto copy = [&]<class Item>(Item) {
+  with_item<T>(bytes_of_item(x, along_k, k), [&]<class Item>(Item) {
     launch_copies(where, repack_kernel<Item>{}, describe_copy<Item>(x, along_k, k, batch, to));
-  };
-  if constexpr (sizeof(T) < 8)
-    if (is_copied_by(8, x, along_k, k)) return copy(std::uint64_t{});
-  if constexpr (sizeof(T) < 4)
-    if (is_copied_by(4, x, along_k, k)) return copy(std::uint32_t{});
-  copy(T{});
+  });
+}
+
+/// Whether two copies are made by one launch: of items of the same size, or of so few bytes that the launch is what they take.
+template <class T>
+bool is_one_copy(const gemm_operand<T>& a, bool a_along_k, const gemm_operand<T>& b, bool b_along_k, std::int64_t k,
+                 std::int64_t batch) {
+  return bytes_of_item(a, a_along_k, k) == bytes_of_item(b, b_along_k, k) || sizeof(T) >= 4 ||
+         repacked_bytes(a, a_along_k, k, batch) + repacked_bytes(b, b_along_k, k, batch) < std::int64_t(8) << 20;
 }
 
 /// Whether an operand is copied first, and whether lines of the copy run along k.
@@ -214,18 +239,14 @@ auto multiply_copies(const P& where, Problem x, copy_wish of_a, copy_wish of_b, 
   void* const to_a = memory.template take<std::byte>(a_bytes);
   void* const to_b = memory.template take<std::byte>(b_bytes);
   using T = typename Problem::type_a;
-  if constexpr (sizeof(T) >= 4 && std::is_same_v<T, typename Problem::type_b>)
-    if (a_bytes > 0 && b_bytes > 0) {  // by one launch
-      const auto copy = [&]<class Item>(Item) {
-        const auto first = describe_copy<Item>(x.a, of_a.along_k, x.k, x.batch, to_a),
-                   second = describe_copy<Item>(x.b, of_b.along_k, x.k, x.batch, to_b);
-        launch_copies(where, repack_kernel<Item>{}, first, second);
-      };
-      constexpr bool are_words = sizeof(T) == 4;
-      if (are_words && is_copied_by(8, x.a, of_a.along_k, x.k) && is_copied_by(8, x.b, of_b.along_k, x.k))
-        copy(std::conditional_t<are_words, std::uint64_t, T>{});
-      else
-        copy(T{});
+  if constexpr (std::is_same_v<T, typename Problem::type_b>)
+    if (a_bytes > 0 && b_bytes > 0 && is_one_copy(x.a, of_a.along_k, x.b, of_b.along_k, x.k, x.batch)) {
+      with_item<T>(min(bytes_of_item(x.a, of_a.along_k, x.k), bytes_of_item(x.b, of_b.along_k, x.k)),
+                   [&]<class Item>(Item) {
+                     const auto first = describe_copy<Item>(x.a, of_a.along_k, x.k, x.batch, to_a),
+                                second = describe_copy<Item>(x.b, of_b.along_k, x.k, x.batch, to_b);
+                     launch_copies(where, repack_kernel<Item>{}, first, second);
+                   });
       return f(x);
     }
   if (a_bytes > 0) repack(where, x.a, of_a.along_k, x.k, x.batch, to_a);

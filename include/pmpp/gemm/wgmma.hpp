@@ -369,8 +369,11 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
             if (copy_a > a_straddles || copy_b > b_straddles) continue;
             const double asked_again = 1.31, of_a = a_straddles && !copy_a ? asked_again : 1,
                          of_b = b_straddles && !copy_b ? asked_again : 1;
-            const double copies = (copy_a || !a_ready ? copy_clocks(x.a, a_along_k) : 0) +
-                                  (copy_b || !b_ready ? copy_clocks(x.b, b_along_k) : 0);
+            const bool copies_a = copy_a || !a_ready, copies_b = copy_b || !b_ready;
+            const bool one_launch = copies_a && copies_b && is_one_copy(x.a, a_along_k, x.b, b_along_k, x.k, x.batch);
+            const double copies = (copies_a ? copy_clocks(x.a, a_along_k) : 0) +
+                                  (copies_b ? copy_clocks(x.b, b_along_k) : 0) -
+                                  (one_launch ? on.clocks_of(repack_launch) : 0);
             const auto consider = [&](wgmma_plan next, bool exchanged) {
               next.exchanged = exchanged;
               const double clocks = next.clocks + copies;
