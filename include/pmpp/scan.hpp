@@ -162,8 +162,8 @@ struct scan_kernel {
     plan p = a.known;
     if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
     block::for_each_tile(
-        block, a.look_back, memory.pipeline, p.tiles, false,
-        [&](std::int64_t tile) {
+        block, a.look_back, memory.pipeline, static_cast<int>(p.tiles), false,
+        [&](std::int64_t tile, bool) {
           const std::int64_t vectors = std::int64_t(workers) * p.vectors;
           block::prefetch_vectors(a.in, p.data, tile * vectors, vectors);
         },
@@ -171,7 +171,7 @@ struct scan_kernel {
         [&](std::int64_t tile, int stage) { fold(block, memory, a, p, tile, stage); },
         [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
         [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
-    a.look_back.finish(block, memory.pipeline.look_back, p.tiles);
+    a.look_back.finish(block, memory.pipeline.look_back, static_cast<int>(p.tiles));
   }
 
 private:

@@ -230,8 +230,9 @@ struct run_kernel {
     plan p = a.known;
     if (a.job.in.count.pointer != nullptr) p = plan(a.job.in.count.get(), a.lead, p.strips, p.vectors);
     block::for_each_tile(
-        block, a.others, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
-        [](std::int64_t) {},  // 3 * 10^7 pairs of 8 bytes in runs of 50 take 98 us on an H200, asked for ahead 106
+        block, a.others, memory.pipeline, static_cast<int>(p.tiles), a.found != nullptr || a.done.flag != nullptr,
+        [](std::int64_t, bool) {
+        },  // 3 * 10^7 pairs of 8 bytes in runs of 50 take 98 us on an H200, asked for ahead 106
         [&](std::int64_t tile, int stage) {
           with_part(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
         },
@@ -248,7 +249,8 @@ struct run_kernel {
           write(block, memory, a, part<false>(block, memory, p, tile, stage), stage);
           block.sync_warp();
         });
-    a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
+    // The last block finds all written where it counts.
+    a.others.finish(block, memory.pipeline.look_back, static_cast<int>(p.tiles));
     if (a.done.flag != nullptr) block.sync();
     if (block.thread() != 0 || !(a.known.tiles == 1 || memory.pipeline.look_back.last)) return;
     if (a.found != nullptr) a.job.sink(*a.found);

@@ -160,8 +160,8 @@ struct segmented_scan_kernel {
     }
     known_offset known{};
     block::for_each_tile(
-        block, a.others, memory.pipeline, p.tiles, false,
-        [&](std::int64_t tile) {
+        block, a.others, memory.pipeline, static_cast<int>(p.tiles), false,
+        [&](std::int64_t tile, bool) {
           const std::int64_t vectors = std::int64_t(workers) * p.vectors;
           block::prefetch_vectors(a.in, p.data, tile * vectors, vectors);
           if constexpr (compared) block::prefetch_vectors(a.heads.keys, p.data, tile * vectors, vectors);
@@ -188,7 +188,7 @@ struct segmented_scan_kernel {
                     [&](const auto& mine) { write(block, memory, a, p, mine, tile, stage); });
           block.sync_warp();
         });
-    a.others.finish(block, memory.pipeline.look_back, p.tiles);
+    a.others.finish(block, memory.pipeline.look_back, static_cast<int>(p.tiles));
   }
 
 protected:
@@ -517,7 +517,7 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
     }
     if (!works) {
       const block::tile_exchange<Block, typename any::sum, typename any::look_back> look_back{
-          block, a.others, memory.pipeline, tile, p.tiles, 0, false};
+          block, a.others, memory.pipeline, static_cast<int>(tile), static_cast<int>(p.tiles), 0, false};
       if (exists)
         any::join_warps(block, memory, a, p, tile, 0,
                         [&](const auto& all, bool has_init, const auto& init, const auto& op) {
@@ -531,7 +531,7 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
       p.to = memory.to;
       any::write(block, memory, a, p, mine, tile, 0);
     }
-    a.others.finish(block, memory.pipeline.look_back, p.tiles);
+    a.others.finish(block, memory.pipeline.look_back, static_cast<int>(p.tiles));
   }
 
 private:

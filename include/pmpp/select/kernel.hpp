@@ -140,8 +140,8 @@ struct select_kernel {
     bool kept_few = false;  // the warp has, the block has, of the last tile
     unsigned later = 0;     // a bit for each stage
     block::for_each_tile(
-        block, a.look_back, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
-        [&](std::int64_t tile) { ask(a, p, tile, kept_few); },
+        block, a.look_back, memory.pipeline, static_cast<int>(p.tiles), a.found != nullptr || a.done.flag != nullptr,
+        [&](std::int64_t tile, bool) { ask(a, p, tile, kept_few); },
         [&](std::int64_t tile, int stage) {
           later = (later & ~(1u << stage)) | unsigned(kept_few) << stage;
           load(block, a, p, tile, stage, kept_few);
@@ -153,7 +153,8 @@ struct select_kernel {
           kept_few = look_back_for(block, memory, a, p, tile, stage, exchange);
         },
         [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage, (later >> stage & 1) != 0); });
-    a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
+    // The last block finds all written where it counts.
+    a.look_back.finish(block, memory.pipeline.look_back, static_cast<int>(p.tiles));
     if (a.done.flag != nullptr) block.sync();
     if (block.thread() != 0 || !(a.known.tiles == 1 || memory.pipeline.look_back.last)) return;
     if (a.found != nullptr) a.sink(*a.found);
