@@ -256,11 +256,15 @@ private:
                                       int stage, bool later) {
     simt::copy_async_wait<0>();
     block.sync_warp();
-    const auto kept = with_part(block, p, tile, stage, [&](const auto& mine) { return gather(block, a, mine, later); });
+    // One row, which is what short inputs have, is not worked on as if there were more.
+    const auto kept = rows_at_once > 1 && p.rows == 1 ? gather<1>(block, a, part<false>(block, p, tile, stage), later)
+                                                      : with_part(block, p, tile, stage, [&](const auto& mine) {
+                                                          return gather<rows_at_once>(block, a, mine, later);
+                                                        });
     if (block.lane() == 0) memory.kept_of_warp[stage][block.warp()] = kept;
     return reads_later && kept * few < count_of_warp(p.rows * lanes * Items);
   }
-  template <bool Inside, class Block>
+  template <int AtOnce, bool Inside, class Block>
   PMPP_HOST_DEVICE static count_of_warp gather(Block& block, const arguments& a, const part<Inside>& mine,
                                                [[maybe_unused]] bool later) {
     [[maybe_unused]] compared before{};  // of the element before the row, in lane 0, where neighbours count
@@ -269,9 +273,9 @@ private:
     if constexpr (Select::neighbours)
       if (block.lane() == 0 && mine.first > 0 && mine.has(0)) before = Select::compared(X(a.in[mine.first - 1]));
     count_of_warp kept = 0;  // of the rows before
-    for (int row = 0; row < mine.rows; row += rows_at_once) {
-      raw x[rows_at_once]{};
-      for (int r = 0; r < rows_at_once; ++r) {
+    for (int row = 0; row < mine.rows; row += AtOnce) {
+      raw x[AtOnce]{};
+      for (int r = 0; r < AtOnce; ++r) {
         if constexpr (by_rows) {
           if (row * lanes * Items < mine.end) block::access<In>::from_row(block, a.in, mine.row(row), x[r]);
         } else if (row + r < mine.rows && mine.has((row + r) * lanes + block.lane())) {
@@ -279,8 +283,8 @@ private:
         }
       }
       block.sync_warp();  // what is kept may now go where these were
-      count_of_warp verdicts[rows_at_once]{}, counts = 0;
-      for (int r = 0; r < rows_at_once; ++r) {
+      count_of_warp verdicts[AtOnce]{}, counts = 0;
+      for (int r = 0; r < AtOnce; ++r) {
         const int v = (row + r) * lanes + block.lane();
         const bool has = row + r < mine.rows && mine.has(v);
         [[maybe_unused]] compared previous{};
@@ -312,7 +316,7 @@ private:
       }
       const count_of_warp up_to = block::warp_inclusive_scan(block, counts, plus{});
       const count_of_warp of_rows = block.shuffle(up_to, lanes - 1);
-      for (int r = 0; r < rows_at_once; ++r) {
+      for (int r = 0; r < AtOnce; ++r) {
         const int v = (row + r) * lanes + block.lane();
         count_of_warp rank = kept + field(up_to, r) - field(counts, r);
         kept += field(of_rows, r);
