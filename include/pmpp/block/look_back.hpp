@@ -64,16 +64,16 @@ public:
         slots_(state == nullptr ? nullptr : static_cast<char*>(state) + header_bytes, payload),
         sums_(static_cast<int>(round_up(tiles, std::int64_t(lanes)))) {}
 
-  /// Whether tiles wait for others.
-  PMPP_HOST_DEVICE bool links() const { return state_ != nullptr; }
-
-  /// The first tile of this block; `tiles` or more if there is none. All threads call. One barrier.
-  template <class Block>
-  PMPP_HOST_DEVICE int first(Block& block, look_back_memory<T>& memory) const {
+  /// The first tile of this block; `tiles` or more if there is none. All threads call. One barrier. While the ticket is on its way
+  /// all but the first warp call meanwhile().
+  template <class Block, class Meanwhile>
+  PMPP_HOST_DEVICE int first(Block& block, look_back_memory<T>& memory, Meanwhile meanwhile) const {
     if (state_ == nullptr) return 0;  // one tile: no other block to wait for
     if (block.thread() == 0) {
       memory.first = static_cast<int>(simt::atomic_add(&state_[0], 1u));
       memory.row = 0;
+    } else if (block.warp() > 0) {
+      meanwhile();
     }
     block.sync();
     return memory.first;
@@ -97,7 +97,8 @@ public:
   PMPP_HOST_DEVICE T wait(Block& block, look_back_memory<T>& memory, int tile, const T& aggregate, bool has_init,
                           const T& init, Op op) const {
     if (state_ == nullptr) return init;
-    const int row = static_cast<int>(static_cast<unsigned>(tile) / lanes), place = tile % lanes;
+    const auto number = static_cast<unsigned>(tile);
+    const int row = static_cast<int>(number / lanes), place = static_cast<int>(number % lanes);
     int known = memory.row;
     T prefix = known == 0 ? init : memory.before_row;
     bool has_prefix = has_init || known > 0;

@@ -98,15 +98,17 @@ template <class Block, class Others, class T, class Ask, class Load, class Work,
 PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pipeline_memory<T>& memory, int tiles,
                                     bool written, Ask ask, Load load, Work work, Exchange exchange, Write write) {
   const bool is_look_back_warp = block.warp() == block.warps() - 1;
-  if (is_look_back_warp && block.lane() == 0 && others.links())
-    if (const auto place = static_cast<int>(block.index()); place < tiles) ask(place, true);
-  const int first = others.first(block, memory.look_back), none = tiles;
-  if (is_look_back_warp && block.lane() == 0) {
+  const int none = tiles, first = others.first(block, memory.look_back, [&] {
+    if (const auto place = static_cast<int>(block.index()); is_look_back_warp && block.lane() == 0 && place < tiles)
+      ask(place, true);
+  });
+  if (!is_look_back_warp) {
+    if (first < none) load(first, 0);
+  } else if (block.lane() == 0) {
     if (!written && first >= none) others.template leave<simt::order::relaxed>(block, memory.look_back);
     memory.next[0] = first >= none || tiles <= static_cast<int>(block.count()) ? none : others.take_ticket();
     if (memory.next[0] < none) ask(memory.next[0], false);
   }
-  if (!is_look_back_warp && first < none) load(first, 0);
   int stage = 0;
   for (int last = none, now = first; last < none || now < none; stage = 1 - stage) {
     if (!is_look_back_warp && now < none) work(now, stage);

@@ -510,13 +510,14 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
     typename any::plan p = a.known;
     if (a.count.pointer != nullptr) p.set(a.count.get(), a.lead);
     p.offsets = a.heads.count.get();
-    if (block.thread() == workers && p.tiles > 1 &&
-        !p.apart) {  // on its way into the last cache while tickets are drawn, whoever gets which
+    // On its way into the last cache while tickets are drawn, whoever gets which.
+    const auto ask = [&] {
       const int vectors = workers * p.vectors, place = static_cast<int>(block.index());
+      if (block.thread() != workers) return;
       block::prefetch_vectors(a.in, p.data, std::int64_t(place) * vectors, vectors);
       block::prefetch_elements(a.heads.offsets, a.share * place, min(a.share * (place + 1), p.offsets));
-    }
-    const int tile = p.apart ? static_cast<int>(block.index()) : a.others.first(block, memory.pipeline.look_back);
+    };
+    const int tile = p.apart ? static_cast<int>(block.index()) : a.others.first(block, memory.pipeline.look_back, ask);
     const bool works = block.thread() < workers, exists = tile < p.tiles;
     const typename any::template part<false> mine(block, memory, p, exists ? tile : 0, 0);
     if (exists) {
