@@ -193,6 +193,7 @@ private:
   /// Full: a thread has most_vectors of them.
   template <bool Inside, bool Full>
   struct part : block::vector_range<Items, Inside> {
+    static constexpr bool full = Full;
     int vectors;  ///< of a thread
     slot_array slots;
     staging results_of;  ///< of a group of vectors
@@ -261,7 +262,7 @@ private:
           return block::load_async(block, a.in, in, mine.slots);
         }
       }
-      block::load_async(block, a.in, mine, mine.slots);
+      block::load_async<std::remove_cvref_t<decltype(mine)>::full ? 4 : 1>(block, a.in, mine, mine.slots);
     });
     simt::copy_async_commit();
   }

@@ -43,7 +43,7 @@ struct look_back_memory {
   bool last;
 };
 
-/// The tiles of one launch, fewer than 2^31; T is what a tile's elements are combined to. Every thread of a kernel makes its own
+/// The tiles of one launch, at most 2^30; T is what a tile's elements are combined to. Every thread of a kernel makes its own
 /// from the same arguments; whole warps. Tiles are counted in 32 bits: short calls wait for the instructions of one warp. Window: of this many rows before its own a block reads tiles, not sums.
 template <class T, int Window = 2>
 class look_back {

@@ -74,10 +74,14 @@ PMPP_HOST_DEVICE void store_word(const Out& out, std::int64_t i, const Vector& v
 /// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
 /// a lane after simt::copy_async_wait, for all after a barrier of the warp after that. Of arrays lanes copy adjacent words: then
 /// whole sectors of memory move, however wide a vector is. \pre Inside: count is a multiple of 32.
-template <class Block, class In, int Items, bool Inside, class Slots>
+/// Unroll: rows at a time. One by one they need the least code, which short inputs wait for.
+template <int Unroll = 1, class Block, class In, int Items, bool Inside, class Slots>
 PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine,
                                  const Slots& slots) {
   constexpr int words = std::is_pointer_v<In> && Items > 1 ? max(1, Items * int(sizeof(value_of<In>)) / 16) : 1;
+#if defined(__CUDA_ARCH__)
+#pragma unroll Unroll
+#endif
   for (int row = 0; row < mine.count * words; row += simt::warp_size) {
     const int w = row + block.lane(), v = w / words;
     if ((!Inside && w >= mine.count * words) || !mine.has(v)) break;

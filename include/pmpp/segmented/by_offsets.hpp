@@ -181,7 +181,8 @@ struct segmented_scan_kernel {
         },
         [&](int tile, int stage) {
           with_part<true>(block, memory, p, tile, stage, [&](const auto& mine) {
-            block::load_async(block, a.in, mine, mine.slots);
+            constexpr int at_a_time = std::is_same_v<decltype(mine), const part<true>&> ? 4 : 1;
+            block::load_async<at_a_time>(block, a.in, mine, mine.slots);
             if constexpr (compared) load_keys(block, memory, a, p, mine);
             simt::copy_async_commit();
             if constexpr (!compared) mark(block, a, p, mine, known);
@@ -279,7 +280,7 @@ protected:
                                          const part<Inside>& mine) {
     const Keys& keys = a.heads.keys;
     if (Items == 1 || a.heads.aligned) {
-      block::load_async(block, keys, mine, mine.keys);
+      block::load_async<Inside ? 4 : 1>(block, keys, mine, mine.keys);
     } else if constexpr (Items > 1 && std::is_pointer_v<Keys>) {
       using one = block::vector<K, 1>;
       for (int row = 0; row < mine.vectors * Items; ++row) {
