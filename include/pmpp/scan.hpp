@@ -30,6 +30,7 @@
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/core/range.hpp>
@@ -41,6 +42,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/kernel.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 
@@ -128,13 +130,22 @@ struct scan_kernel {
   };
   struct plan {
     block::ordered_layout<Items> data;
-    std::int64_t tiles;
     int vectors;  ///< of a thread
+    divisor of_thread;
+    unsigned reciprocal;
+    int tiles;
 
-    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int vectors_of_thread)
+    plan(std::int64_t count, std::int64_t lead, int vectors_of_thread)
         : data(count, lead),
-          tiles(ceil_div(data.vectors, std::int64_t(vectors_of_thread) * workers)),
-          vectors(vectors_of_thread) {}
+          vectors(vectors_of_thread),
+          of_thread(vectors),
+          reciprocal(slot_array::reciprocal_of(vectors)),
+          tiles(block::tiles_of<workers>(data.vectors, of_thread)) {}
+    /// The same of another count.
+    PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
+      data = {count, lead};
+      tiles = block::tiles_of<workers>(data.vectors, of_thread);
+    }
     /// Dynamic shared memory: two tiles, and results on their way.
     std::size_t shared_bytes() const { return shared_bytes(vectors); }
     static constexpr std::size_t shared_bytes(int vectors) {
@@ -160,17 +171,17 @@ struct scan_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     plan p = a.known;
-    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
+    if (a.count.pointer != nullptr) p.set(a.count.get(), a.lead);
     block::for_each_tile(
         block, a.look_back, memory.pipeline, p.tiles, false,
-        [&](std::int64_t tile) {
-          const std::int64_t vectors = std::int64_t(workers) * p.vectors;
-          block::prefetch_vectors(a.in, p.data, tile * vectors, vectors);
+        [&](int tile, bool) {
+          const int vectors = workers * p.vectors;
+          block::prefetch_vectors(a.in, p.data, std::int64_t(tile) * vectors, vectors);
         },
-        [&](std::int64_t tile, int stage) { load(block, a, p, tile, stage); },
-        [&](std::int64_t tile, int stage) { fold(block, memory, a, p, tile, stage); },
-        [&](std::int64_t tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
-        [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage); });
+        [&](int tile, int stage) { load(block, a, p, tile, stage); },
+        [&](int tile, int stage) { fold(block, memory, a, p, tile, stage); },
+        [&](int tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },
+        [&](int tile, int stage) { write(block, memory, a, p, tile, stage); });
     a.look_back.finish(block, memory.pipeline.look_back, p.tiles);
   }
 
@@ -178,31 +189,26 @@ private:
   /// Where the number of vectors is known, loops unroll: 2^28 floats take 752 us, 912 without. Bytes gain nothing.
   static constexpr bool unrolled = Items <= 4;
 
-  /// A tile that has all vectors and all their items needs no checks.
-  PMPP_HOST_DEVICE static bool inside(const plan& p, std::int64_t tile) {
-    if (unrolled && p.vectors != most_vectors) return false;
-    return (tile > 0 || p.data.first == 0) && p.data.element((tile + 1) * workers * p.vectors) <= p.data.n;
-  }
-
-  /// The vectors of one warp in a tile. They are moved lane by lane and worked on thread by thread.
-  template <bool Inside>
+  /// The vectors of one warp in a tile. They are moved lane by lane and worked on thread by thread. Inside: all their items exist.
+  /// Full: a thread has most_vectors of them.
+  template <bool Inside, bool Full>
   struct part : block::vector_range<Items, Inside> {
+    static constexpr bool full = Full;
     int vectors;  ///< of a thread
     slot_array slots;
     staging results_of;  ///< of a group of vectors
 
     template <class Block>
-    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
-        : part(block, p, tile, stage, Inside && unrolled ? most_vectors : p.vectors) {}
+    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t first_vector, int stage)
+        : part(block, p, first_vector, stage, Full ? most_vectors : p.vectors) {}
     template <class Block>
-    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage, int vectors_of_thread)
-        : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * vectors_of_thread * lanes,
-                                             vectors_of_thread * lanes),
+    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t first_vector, int stage, int vectors_of_thread)
+        : block::vector_range<Items, Inside>(p.data, first_vector, vectors_of_thread * lanes),
           vectors(vectors_of_thread),
           slots{{block.dynamic_shared() + staging_bytes * workers +
                      (stage * warps + block.warp()) *
                          (lanes * slot_array::bytes_of_lane(vectors_of_thread) + more_slots * int(sizeof(slot))),
-                 vectors_of_thread}},
+                 vectors_of_thread, 0, Full ? slot_array::reciprocal_of(most_vectors) : p.reciprocal}},
           results_of{block.dynamic_shared() + block.warp() * (lanes * staging_bytes), group} {}
     /// Vector v of a lane.
     PMPP_HOST_DEVICE raw get(int lane, int v, [[maybe_unused]] int shift) const {
@@ -224,18 +230,29 @@ private:
       return slots.at(lane, v).in;
     }
     /// How many lanes have a vector to work on.
-    PMPP_HOST_DEVICE int busy_lanes() const { return Inside ? lanes : ceil_div(this->end, vectors * Items); }
+    PMPP_HOST_DEVICE int busy_lanes(auto& block) const {
+      return Inside ? lanes : simt::count_bits(block.ballot(this->has(block.lane() * vectors)));
+    }
   };
 
-  /// Calls f with a warp's part of a tile.
+  /// Calls f with a warp's part of a tile. One that has all vectors and all their items needs no checks; that is so of most in
+  /// short inputs too, where a thread has few.
   template <class Block, class F>
-  PMPP_HOST_DEVICE static auto with_part(Block& block, const plan& p, std::int64_t tile, int stage, F f) {
-    return inside(p, tile) ? f(part<true>(block, p, tile, stage)) : f(part<false>(block, p, tile, stage));
+  PMPP_HOST_DEVICE static void with_part(Block& block, const plan& p, int tile, int stage, F f) {
+    const int of_warp = lanes * p.vectors;
+    const std::int64_t first_vector = std::int64_t(tile) * (warps * of_warp) + block.warp() * of_warp;
+    const std::int64_t first = p.data.element(first_vector);
+    if (first < 0 || first + of_warp * Items > p.data.n)
+      f(part<false, false>(block, p, first_vector, stage));
+    else if (unrolled && p.vectors == most_vectors)
+      f(part<true, true>(block, p, first_vector, stage));
+    else
+      f(part<true, false>(block, p, first_vector, stage));
   }
 
   /// Starts copying a tile to shared memory.
   template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage) {
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, int tile, int stage) {
     with_part(block, p, tile, stage, [&](const auto& mine) {
       if constexpr (shifts) {
         if (a.shift != 0) {
@@ -245,21 +262,21 @@ private:
           return block::load_async(block, a.in, in, mine.slots);
         }
       }
-      block::load_async(block, a.in, mine, mine.slots);
+      block::load_async<std::remove_cvref_t<decltype(mine)>::full ? 4 : 1>(block, a.in, mine, mine.slots);
     });
     simt::copy_async_commit();
   }
 
   /// Combines the elements of each warp's part of a tile, and of those before each lane.
   template <class Block>
-  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const plan& p, std::int64_t tile,
+  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const plan& p, int tile,
                                     int stage) {
     simt::copy_async_wait<0>();
     block.sync_warp();
     with_part(block, p, tile, stage, [&](const auto& mine) { fold(block, memory, a, mine, stage); });
   }
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const part<Inside>& mine,
+  template <bool Inside, bool Full, class Block>
+  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const part<Inside, Full>& mine,
                                     int stage) {
     A sum{};
     bool has_sum = false;
@@ -273,7 +290,7 @@ private:
         has_sum = true;
       });
     }
-    const int busy = mine.busy_lanes();
+    const int busy = mine.busy_lanes(block);
     sum = block::warp_inclusive_scan(block, sum, a.op, busy);
     if (block.lane() == busy - 1) memory.of_warp[stage][block.warp()] = sum;
     memory.before_lane[stage][block.thread()] = block.shuffle_up(sum, 1);
@@ -281,10 +298,12 @@ private:
 
   /// The look-back warp's part of a tile that has been folded.
   template <class Block, class Exchange>
-  PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
-                                             std::int64_t tile, int stage, const Exchange& exchange) {
-    const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
-    const int count = ceil_div(static_cast<int>(min(left, std::int64_t(p.vectors) * workers)), p.vectors * lanes);
+  PMPP_HOST_DEVICE static void look_back_for(Block& block, shared& memory, const arguments& a, const plan& p, int tile,
+                                             int stage, const Exchange& exchange) {
+    const int of_warp = lanes * p.vectors;
+    const std::int64_t left = p.data.vectors - std::int64_t(tile) * (warps * of_warp);
+    const int count =
+        simt::count_bits(block.ballot(block.lane() < warps && block.lane() * of_warp < left));  // of warps
     A sum{};  // of this lane's warp and those before it
     if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
     sum = block::warp_inclusive_scan(block, sum, a.op, count);
@@ -300,8 +319,8 @@ private:
 
   /// Scans and writes a tile of which the look-back warp knows what lies before.
   template <class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
-                                     std::int64_t tile, int stage) {
+  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p, int tile,
+                                     int stage) {
     A running{};
     bool has_running = tile > 0 || a.start.present || block.warp() > 0;
     if (has_running) running = memory.before_warp[stage][block.warp()];
@@ -313,8 +332,8 @@ private:
     with_part(block, p, tile, stage, [&](const auto& mine) { write(block, a, mine, running, has_running); });
     block.sync_warp();
   }
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, const arguments& a, const part<Inside>& mine, A running,
+  template <bool Inside, bool Full, class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, const arguments& a, const part<Inside, Full>& mine, A running,
                                      bool has_running) {
     const int first = block.lane() * mine.vectors;
     // Scans vector v of the share.

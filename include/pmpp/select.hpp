@@ -59,7 +59,8 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     const machine& on = machine_of(where);
     const std::int64_t most_blocks = std::int64_t(tuning().blocks) * on.multiprocessors;
     const auto room = std::int64_t(on.shared_per_block) - std::int64_t(sizeof(typename kernel::shared));
-    const std::int64_t share = ceil_div(typename kernel::plan(in.count.bound, lead, 1).tiles, most_blocks);
+    const std::int64_t vectors = block::ordered_layout<items>(in.count.bound, lead).vectors;
+    const std::int64_t share = max(std::int64_t(1), ceil_div(vectors, kernel::workers * most_blocks));
     const std::int64_t most_rows =
         max<std::int64_t>(1, min<std::int64_t>(kernel::most_rows, room / std::int64_t(kernel::plan::row_bytes)));
     const std::int64_t rows = ceil_div(share, ceil_div(share, most_rows));  // as many in each tile of a block
@@ -70,10 +71,11 @@ void select_on_blocks(const char* function, const P& where, const input<In>& in,
     scratch memory(where, payload + (waits ? sizeof(found_type) : 0), linked == 0 ? 0 : look_back::state_bytes(linked));
     auto* const data = static_cast<std::byte*>(memory.data());
     auto* const found = waits ? reinterpret_cast<found_type*>(data + payload) : nullptr;
-    launch_kernel<kernel::threads>(where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
-                                   typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
-                                                              detail::may_overlap(in.first, out, in.count.bound), found,
-                                                              look_back(memory.state(), data, p.tiles), done});
+    launch_kernel<kernel::threads>(
+        where, grid{min<std::int64_t>(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
+        typename kernel::arguments{in.first, out, out_false, sink, in.count, p, lead, select,
+                                   detail::may_overlap(in.first, out, in.count.bound), found,
+                                   look_back(memory.state(), data, p.tiles), done});
   };
   block::with_rows(in.first, [&](auto items, std::int64_t lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.

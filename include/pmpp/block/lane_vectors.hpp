@@ -22,7 +22,12 @@ struct lane_vectors {
   std::byte* bytes;  ///< of lane 0
   int count;         ///< of a lane
   int after_32 = 0;  ///< bytes after each 32 lanes that are not theirs: lanes are counted through such groups
-  unsigned reciprocal = (1u << 20) / static_cast<unsigned>(count) + 1;  ///< a division takes as long as 20 additions
+  unsigned reciprocal = reciprocal_of(count);
+
+  /// A division takes as long as 20 additions: where the host knows the count it makes this, too.
+  PMPP_HOST_DEVICE static constexpr unsigned reciprocal_of(int count) {
+    return (1u << 20) / static_cast<unsigned>(count) + 1;
+  }
 
   PMPP_HOST_DEVICE static constexpr int bytes_of_lane(int count) {
     constexpr int word = max(greatest_common_divisor(16, int(sizeof(T))), int(alignof(T)));

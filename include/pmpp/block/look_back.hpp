@@ -37,14 +37,14 @@ namespace pmpp::inline PMPP_BACKEND::block {
 /// Shared memory of look_back. It is look_back's own from the first call to the last.
 template <class T>
 struct look_back_memory {
-  std::int64_t first;
-  std::int64_t row;  ///< of the last tile that waited
-  T before_row;      ///< what lies before it, if anything does
+  int first;
+  int row;       ///< of the last tile that waited
+  T before_row;  ///< what lies before it, if anything does
   bool last;
 };
 
-/// The tiles of one launch; T is what a tile's elements are combined to. Every thread of a kernel makes its own from
-/// the same arguments; whole warps. Window: of this many rows before its own a block reads tiles, not sums.
+/// The tiles of one launch, at most 2^30; T is what a tile's elements are combined to. Every thread of a kernel makes its own
+/// from the same arguments; whole warps. Tiles are counted in 32 bits: short calls wait for the instructions of one warp. Window: of this many rows before its own a block reads tiles, not sums.
 template <class T, int Window = 2>
 class look_back {
   static constexpr int lanes = simt::warp_size, window = Window, header_bytes = 256;
@@ -62,15 +62,18 @@ public:
   look_back(void* state, void* payload, std::int64_t tiles)
       : state_(static_cast<unsigned*>(state)),
         slots_(state == nullptr ? nullptr : static_cast<char*>(state) + header_bytes, payload),
-        sums_(round_up(tiles, std::int64_t(lanes))) {}
+        sums_(static_cast<int>(round_up(tiles, std::int64_t(lanes)))) {}
 
-  /// The first tile of this block; `tiles` or more if there is none. All threads call. One barrier.
-  template <class Block>
-  PMPP_HOST_DEVICE std::int64_t first(Block& block, look_back_memory<T>& memory) const {
+  /// The first tile of this block; `tiles` or more if there is none. All threads call. One barrier. While the ticket is on its way
+  /// all but the first warp call meanwhile().
+  template <class Block, class Meanwhile>
+  PMPP_HOST_DEVICE int first(Block& block, look_back_memory<T>& memory, Meanwhile meanwhile) const {
     if (state_ == nullptr) return 0;  // one tile: no other block to wait for
     if (block.thread() == 0) {
-      memory.first = simt::atomic_add(&state_[0], 1u);
+      memory.first = static_cast<int>(simt::atomic_add(&state_[0], 1u));
       memory.row = 0;
+    } else if (block.warp() > 0) {
+      meanwhile();
     }
     block.sync();
     return memory.first;
@@ -78,25 +81,25 @@ public:
 
   /// The next tile of this block; `tiles` or more if there is none left. One thread calls, well before it needs the
   /// answer.
-  PMPP_HOST_DEVICE std::int64_t take_ticket() const {
+  PMPP_HOST_DEVICE int take_ticket() const {
     // Not atomic_add: of that nvcc makes one addition for all active lanes, and waits at once for what they get.
-    return state_ == nullptr ? 1 : std::int64_t(simt::atomic_increment_wrap(&state_[0], ~1u));
+    return state_ == nullptr ? 1 : static_cast<int>(simt::atomic_increment_wrap(&state_[0], ~1u));
   }
 
   /// Publishes what the tile's elements combine to. One thread calls it, as early as possible.
-  PMPP_HOST_DEVICE void publish(std::int64_t tile, const T& aggregate) const {
+  PMPP_HOST_DEVICE void publish(int tile, const T& aggregate) const {
     if (state_ != nullptr) slots_.publish(tile, aggregate);
   }
 
   /// Waits for the tiles before `tile`. Lane 0 gets what they combine to, after `init` if has_init; nothing for tile 0
   /// without init. One warp calls, after publish and always the same; its lane 0 passes the aggregate.
   template <class Block, class Op>
-  PMPP_HOST_DEVICE T wait(Block& block, look_back_memory<T>& memory, std::int64_t tile, const T& aggregate,
-                          bool has_init, const T& init, Op op) const {
+  PMPP_HOST_DEVICE T wait(Block& block, look_back_memory<T>& memory, int tile, const T& aggregate, bool has_init,
+                          const T& init, Op op) const {
     if (state_ == nullptr) return init;
-    const std::int64_t row = tile / lanes;
-    const int place = static_cast<int>(tile % lanes);
-    std::int64_t known = memory.row;
+    const auto number = static_cast<unsigned>(tile);
+    const int row = static_cast<int>(number / lanes), place = static_cast<int>(number % lanes);
+    int known = memory.row;
     T prefix = known == 0 ? init : memory.before_row;
     bool has_prefix = has_init || known > 0;
     const auto append = [&](const T& right) {
@@ -114,20 +117,19 @@ public:
 
     // All that is missing in one go, as an access takes 1 us and more under load: tiles of the own row and of those just
     // before it, and sums of older rows.
-    const int sums = static_cast<int>(max(std::int64_t(0), row - window - known));
+    const int sums = max(0, row - window - known);
     T value[window + 1]{}, sum{};
     unsigned missing = block.lane() < place ? 1u : 0u;
     for (int r = 1; r <= window; ++r)
       if (row - r >= known) missing |= 1u << r;
     constexpr unsigned of_sum = 1u << (window + 1);
     if (block.lane() < sums) missing |= of_sum;
-    const std::int64_t at = row * lanes + block.lane(),
-                       at_sum = block.lane() < sums ? sums_ + known + block.lane() : at;
+    const int at = row * lanes + block.lane(), at_sum = block.lane() < sums ? sums_ + known + block.lane() : at;
     const T own = block.shuffle(aggregate, 0);
     for (bool row_ends = place == lanes - 1;;) {
       // No load depends on a test: they are on their way together.
       typename slots::seen seen[window + 1];
-      for (int r = 0; r <= window; ++r) seen[r] = slots_.look(max(at - r * lanes, std::int64_t(block.lane())));
+      for (int r = 0; r <= window; ++r) seen[r] = slots_.look(max(at - r * lanes, block.lane()));
       const typename slots::seen seen_sum = slots_.look(at_sum);
       for (int r = 0; r <= window; ++r)
         if ((missing & 1u << r) != 0 && slots_.filled(at - r * lanes, seen[r], value[r])) missing &= ~(1u << r);
@@ -164,13 +166,13 @@ public:
 
   /// Leaves the state as it was found, if this block was the last to leave. All threads call. One barrier.
   template <class Block>
-  PMPP_HOST_DEVICE void finish(Block& block, const look_back_memory<T>& memory, std::int64_t tiles) const {
+  PMPP_HOST_DEVICE void finish(Block& block, const look_back_memory<T>& memory, int tiles) const {
     if (state_ == nullptr) return;
     block.sync();
     if (!memory.last) return;
     if (block.thread() == 0) simt::store(&state_[0], 0u);
-    for (std::int64_t i = block.thread(); i < tiles; i += block.threads()) slots_.clear(i);
-    for (std::int64_t i = block.thread(); i < tiles / lanes; i += block.threads()) slots_.clear(sums_ + i);
+    for (int i = block.thread(); i < tiles; i += block.threads()) slots_.clear(i);
+    for (int i = block.thread(); i < tiles / lanes; i += block.threads()) slots_.clear(sums_ + i);
   }
 
 private:
@@ -181,7 +183,7 @@ private:
 
   unsigned* state_ = nullptr;  // tickets taken; blocks that have left
   slots slots_;
-  std::int64_t sums_ = 0;  // the first slot of the sums
+  int sums_ = 0;  // the first slot of the sums
 };
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

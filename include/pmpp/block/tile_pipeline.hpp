@@ -19,6 +19,7 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/look_back.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/block.hpp>
@@ -45,11 +46,18 @@ PMPP_HOST_DEVICE void prefetch_vectors(const It& it, const ordered_layout<Items>
   block::prefetch_elements(it, max(std::int64_t(0), data.element(first)), min(data.n, data.element(first + count)));
 }
 
+/// How many tiles hold so many vectors, where each of Workers threads has `of_worker` of a tile. \pre at most 2^30.
+template <int Workers>
+PMPP_HOST_DEVICE int tiles_of(std::int64_t vectors, const divisor& of_worker) {
+  const auto rows = static_cast<std::uint32_t>((static_cast<std::uint64_t>(vectors) + Workers - 1) / Workers);
+  return static_cast<int>(of_worker.quotient(rows + of_worker.value() - 1));
+}
+
 /// Shared memory of for_each_tile. It is its own until look_back::finish.
 template <class T>
 struct tile_pipeline_memory {
   look_back_memory<T> look_back;
-  std::int64_t next[2];  ///< the tile after the one at hand, and after that one
+  int next[2];  ///< the tile after the one at hand, and after that one
 };
 
 /// What the look-back warp exchanges with other blocks about one tile, once.
@@ -58,15 +66,14 @@ struct tile_exchange {
   Block& block;
   const Others& others;
   tile_pipeline_memory<T>& memory;
-  std::int64_t tile, none;
-  int stage;
+  int tile, none, stage;
   bool go_on;
 
   /// Publishes what the tile has come to; returns what the tiles before have come to, after init if has_init, in all
   /// lanes; nothing for the first tile without init. All lanes call.
   template <class Op>
   PMPP_HOST_DEVICE T operator()(const T& aggregate, bool has_init, const T& init, Op op) const {
-    std::int64_t asked = none;
+    int asked = none;
     if (block.lane() == 0) {
       others.publish(tile, aggregate);
       if (go_on) asked = others.take_ticket();
@@ -79,7 +86,8 @@ struct tile_exchange {
 
 /// Calls, for each tile that the block gets by ticket, in this order and with barriers of the block between work and what
 /// follows:
-///   ask(tile)                     one thread: the tile is loaded after the next one
+///   ask(tile, early)              one thread, without a barrier: the tile is loaded after the next one. Early: before tickets are
+///                                 drawn, the first tiles, one a block, whoever gets which
 ///   load(tile, stage)             workers: start moving it to stage 0 or 1 of shared memory
 ///   work(tile, stage)             workers: wait for it; find out what it comes to
 ///   exchange(tile, stage, e)      look-back warp: call e once; leave in shared memory what the workers need
@@ -87,26 +95,29 @@ struct tile_exchange {
 /// then leaves the look-back: after the last wait, beside the last write, or (`written`) after that, so that the block that leaves
 /// last finds all written; look_back::finish is the caller's. All threads call; the last warp is the look-back warp.
 template <class Block, class Others, class T, class Ask, class Load, class Work, class Exchange, class Write>
-PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pipeline_memory<T>& memory,
-                                    std::int64_t tiles, bool written, Ask ask, Load load, Work work, Exchange exchange,
-                                    Write write) {
-  const std::int64_t first = others.first(block, memory.look_back), none = tiles;
+PMPP_HOST_DEVICE void for_each_tile(Block& block, const Others& others, tile_pipeline_memory<T>& memory, int tiles,
+                                    bool written, Ask ask, Load load, Work work, Exchange exchange, Write write) {
   const bool is_look_back_warp = block.warp() == block.warps() - 1;
-  if (is_look_back_warp && block.lane() == 0) {
+  const int none = tiles, first = others.first(block, memory.look_back, [&] {
+    if (const auto place = static_cast<int>(block.index()); is_look_back_warp && block.lane() == 0 && place < tiles)
+      ask(place, true);
+  });
+  if (!is_look_back_warp) {
+    if (first < none) load(first, 0);
+  } else if (block.lane() == 0) {
     if (!written && first >= none) others.template leave<simt::order::relaxed>(block, memory.look_back);
-    memory.next[0] = first >= none || tiles <= block.count() ? none : others.take_ticket();
-    if (memory.next[0] < none) ask(memory.next[0]);
+    memory.next[0] = first >= none || tiles <= static_cast<int>(block.count()) ? none : others.take_ticket();
+    if (memory.next[0] < none) ask(memory.next[0], false);
   }
-  if (!is_look_back_warp && first < none) load(first, 0);
   int stage = 0;
-  for (std::int64_t last = none, now = first; last < none || now < none; stage = 1 - stage) {
+  for (int last = none, now = first; last < none || now < none; stage = 1 - stage) {
     if (!is_look_back_warp && now < none) work(now, stage);
     block.sync();
-    const std::int64_t next = now < none ? memory.next[stage] : none;
+    const int next = now < none ? memory.next[stage] : none;
     if (is_look_back_warp) {
       if (now < none) {
         exchange(now, stage, tile_exchange<Block, T, Others>{block, others, memory, now, none, stage, next < none});
-        if (block.lane() == 0 && memory.next[1 - stage] < none) ask(memory.next[1 - stage]);
+        if (block.lane() == 0 && memory.next[1 - stage] < none) ask(memory.next[1 - stage], false);
       } else if (!written && block.lane() == 0) {
         others.template leave<simt::order::relaxed>(block, memory.look_back);
       }

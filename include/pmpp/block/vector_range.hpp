@@ -73,14 +73,18 @@ PMPP_HOST_DEVICE void store_word(const Out& out, std::int64_t i, const Vector& v
 
 /// Starts copying vector v of a warp's share to slots[v].in, in shared memory. All lanes of the warp call; complete for
 /// a lane after simt::copy_async_wait, for all after a barrier of the warp after that. Of arrays lanes copy adjacent words: then
-/// whole sectors of memory move, however wide a vector is.
-template <class Block, class In, int Items, bool Inside, class Slots>
+/// whole sectors of memory move, however wide a vector is. \pre Inside: count is a multiple of 32.
+/// Unroll: rows at a time. One by one they need the least code, which short inputs wait for.
+template <int Unroll = 1, class Block, class In, int Items, bool Inside, class Slots>
 PMPP_HOST_DEVICE void load_async(Block& block, const In& in, const vector_range<Items, Inside>& mine,
                                  const Slots& slots) {
   constexpr int words = std::is_pointer_v<In> && Items > 1 ? max(1, Items * int(sizeof(value_of<In>)) / 16) : 1;
-  for (int w = block.lane(); w < mine.count * words; w += simt::warp_size) {
-    const int v = w / words;
-    if (!mine.has(v)) break;
+#if defined(__CUDA_ARCH__)
+#pragma unroll Unroll
+#endif
+  for (int row = 0; row < mine.count * words; row += simt::warp_size) {
+    const int w = row + block.lane(), v = w / words;
+    if ((!Inside && w >= mine.count * words) || !mine.has(v)) break;
     if (!mine.whole(v)) {
       if (w % words == 0 && mine.begin_of(v) < Items)  // else it lies in front of the data
         slots[v].in = access<In>::template load_part<Items>(in, mine.element(v), mine.begin_of(v), mine.end_of(v));

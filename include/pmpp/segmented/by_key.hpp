@@ -26,6 +26,7 @@
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/callable.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/segment_part.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -36,6 +37,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/select.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -155,6 +157,8 @@ struct run_kernel {
     return even * strips > fitting_rows / most * most ? even : most;
   }();
   static constexpr int most_strips = fitting_rows / each, most_rows = each * most_strips;
+  /// In short inputs a lane has no more than this: code without room for others is shorter. Each instruction of it is waited for.
+  static constexpr int few = min(each, 2);
 
   struct alignas(128) shared {
     block::tile_pipeline_memory<state> pipeline;
@@ -165,16 +169,27 @@ struct run_kernel {
     unsigned heads[2][lengths ? workers * most_strips : 1];  ///< of a lane in a strip, a bit for each element
     typename sides::second after[2][shifts ? warps : 1];     ///< the vector of values after its part
   };
+  /// Keys and values lie apart, as they do in memory, so that lanes copy to adjacent words: 2^27 pairs of 8 bytes in runs
+  /// of 16 take 440 us on an H100, vector by vector 670. First the keys of a strip, then its values.
+  using front_vectors = block::lane_vectors<typename sides::first>;
+  using back_vectors = block::lane_vectors<typename sides::second>;
   struct plan {
     block::ordered_layout<Items> data;
-    std::int64_t tiles;                            ///< at least one, which may be empty
     int strips, vectors, rows = strips * vectors;  ///< of a warp; of a lane in a strip; of a warp
+    divisor of_warp{rows};
+    unsigned reciprocal = front_vectors::reciprocal_of(vectors);
+    int tiles;  ///< at least one, which may be empty
 
-    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int strips_of_warp, int vectors_of_lane)
+    plan(std::int64_t count, std::int64_t lead, int strips_of_warp, int vectors_of_lane)
         : data(count, lead),
-          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(strips_of_warp) * vectors_of_lane * workers))),
           strips(strips_of_warp),
-          vectors(vectors_of_lane) {}
+          vectors(vectors_of_lane),
+          tiles(max(1, block::tiles_of<workers>(data.vectors, of_warp))) {}
+    /// The same of another count.
+    PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
+      data = {count, lead};
+      tiles = max(1, block::tiles_of<workers>(data.vectors, of_warp));
+    }
     /// Dynamic shared memory: two tiles.
     std::size_t shared_bytes() const { return shared_bytes(strips, vectors); }
     static constexpr std::size_t shared_bytes(int strips, int vectors) {
@@ -190,10 +205,6 @@ struct run_kernel {
       return {count, lead, strips, vectors};
     }
   };
-  /// Keys and values lie apart, as they do in memory, so that lanes copy to adjacent words: 2^27 pairs of 8 bytes in runs
-  /// of 16 take 440 us on an H100, vector by vector 670. First the keys of a strip, then its values.
-  using front_vectors = block::lane_vectors<typename sides::first>;
-  using back_vectors = block::lane_vectors<typename sides::second>;
   template <class Vectors>
   PMPP_HOST_DEVICE static constexpr int bytes_of_side(int vectors) {
     constexpr int boundary = max(128, int(alignof(typename Vectors::type)));
@@ -228,14 +239,21 @@ struct run_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     plan p = a.known;
-    if (a.job.in.count.pointer != nullptr) p = plan(a.job.in.count.get(), a.lead, p.strips, p.vectors);
+    if (a.job.in.count.pointer != nullptr) p.set(a.job.in.count.get(), a.lead);
     block::for_each_tile(
         block, a.others, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
-        [](std::int64_t) {},  // 3 * 10^7 pairs of 8 bytes in runs of 50 take 98 us on an H200, asked for ahead 106
-        [&](std::int64_t tile, int stage) {
-          with_part(block, memory, p, tile, stage, [&](const auto& mine) { load(block, memory, a, p, mine, stage); });
+        [&](int tile,
+            bool early) {  // 3 * 10^7 pairs of 8 bytes in runs of 50 take 98 us on an H200, all asked for ahead 106
+          const int vectors = workers * p.rows;
+          if (early) block::prefetch_vectors(a.job.in.first, p.data, std::int64_t(tile) * vectors, vectors);
         },
-        [&](std::int64_t tile, int stage) {
+        [&](int tile, int stage) {
+          if (inside(block, p, tile))
+            load(block, memory, a, p, part<true, 0>(block, memory, p, tile, stage), stage);
+          else
+            load(block, memory, a, p, part<false, 0>(block, memory, p, tile, stage), stage);
+        },
+        [&](int tile, int stage) {
           simt::copy_async_wait<0>();
           block.sync_warp();
           with_part(block, memory, p, tile, stage, [&](const auto& mine) {
@@ -243,9 +261,12 @@ struct run_kernel {
             if (block.lane() == 0) memory.of_warp[stage][block.warp()] = all;
           });
         },
-        [&](std::int64_t tile, int stage, auto exchange) { join_warps(block, memory, a, p, tile, stage, exchange); },
-        [&](std::int64_t tile, int stage) {
-          write(block, memory, a, part<false>(block, memory, p, tile, stage), stage);
+        [&](int tile, int stage, auto exchange) { join_warps(block, memory, a, p, tile, stage, exchange); },
+        [&](int tile, int stage) {
+          if (lengths && few < each && p.vectors <= few)
+            write(block, memory, a, part<false, few>(block, memory, p, tile, stage), stage);
+          else
+            write(block, memory, a, part<false>(block, memory, p, tile, stage), stage);
           block.sync_warp();
         });
     a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
@@ -256,8 +277,14 @@ struct run_kernel {
   }
 
 private:
-  /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on in strips of `each` for a lane.
-  template <bool Inside>
+  /// The first vector of a warp in a tile.
+  PMPP_HOST_DEVICE static std::int64_t first_vector(auto& block, const plan& p, int tile) {
+    return std::int64_t(tile) * (workers * p.rows) + block.warp() * (lanes * p.rows);
+  }
+
+  /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on in strips of up to Most for a lane. Inside: all
+  /// their elements exist; and to be worked on, a lane has Most.
+  template <bool Inside, int Most = each>
   struct part : block::vector_range<Items, Inside> {
     int strips;
     int vectors;  ///< of a lane in a strip
@@ -266,13 +293,14 @@ private:
     back_vectors back;
     unsigned* heads;
 
-    PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, std::int64_t tile, int stage)
-        : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
+    PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, int tile, int stage)
+        : block::vector_range<Items, Inside>(p.data, first_vector(block, p, tile), p.rows * lanes),
           strips(most_strips == 1 ? 1 : p.strips),
-          vectors(Inside ? each : p.vectors),
-          bytes(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * strips * strip_bytes(vectors)),
-          front{bytes, vectors, gap<front_vectors>()},
-          back{bytes + bytes_of_side<front_vectors>(vectors), vectors, gap<back_vectors>()},
+          vectors(Inside && Most > 0 ? Most : p.vectors),
+          bytes(block.dynamic_shared() + (stage * warps + block.warp()) * (strips * strip_bytes(vectors))),
+          front{bytes, vectors, gap<front_vectors>(),
+                Inside && Most > 0 ? front_vectors::reciprocal_of(max(1, Most)) : p.reciprocal},
+          back{bytes + bytes_of_side<front_vectors>(vectors), vectors, gap<back_vectors>(), front.reciprocal},
           heads(memory.heads[stage] + block.warp() * (lengths ? lanes * most_strips : 0)) {}
     /// Bytes from a strip's vectors of one side to those of the next strip.
     template <class Vectors>
@@ -282,11 +310,11 @@ private:
 
     /// All vectors of a lane in a strip.
     PMPP_HOST_DEVICE void get(auto& block, shared& memory, const arguments& a, int strip, int stage,
-                              raw (&x)[each]) const {
+                              raw (&x)[max(1, Most)]) const {
       if constexpr (shifts)
         if (a.shift != 0) return get_shifted(block, memory, a, strip, stage, x);
       const int first_vector = first_of(block, strip), lane = strip * lanes + block.lane();
-      for (int j = 0; j < each; ++j) {
+      for (int j = 0; j < Most; ++j) {
         if (j >= vectors || !this->has(first_vector + j)) continue;
         if constexpr (apart)
           x[j] = {front.at(lane, j).in, back.at(lane, j).in};
@@ -297,12 +325,12 @@ private:
     /// The same where values lie otherwise than keys: they come out of one vector more, the first of the next lane, by
     /// moving down in registers: one by one such values took 516 us where this takes 444.
     PMPP_HOST_DEVICE void get_shifted(auto& block, shared& memory, const arguments& a, int strip, int stage,
-                                      raw (&x)[each]) const {
+                                      raw (&x)[max(1, Most)]) const {
       const int first_vector = first_of(block, strip), lane = strip * lanes + block.lane();
       constexpr int step = int(sizeof(*a.job.in.first.b)) / 4, words = Items * step;  // of an element, of a vector
       const bool last = strip + 1 == strips && block.lane() == lanes - 1;
-      std::uint32_t w[(each + 1) * words];
-      for (int j = 0; j <= each; ++j) {
+      std::uint32_t w[(Most + 1) * words];
+      for (int j = 0; j <= Most; ++j) {
         const auto& y = j < vectors ? back.at(lane, j)
                         : last      ? memory.after[stage][block.warp()]
                                     : back.at(lane + 1, 0);
@@ -310,8 +338,8 @@ private:
       }
       for (int bit = 1; bit < block::access<decltype(a.job.in.first.b)>::items; bit *= 2)
         if ((a.shift & bit) != 0)
-          for (int i = 0; i + bit * step < (each + 1) * words; ++i) w[i] = w[i + bit * step];
-      for (int j = 0; j < each; ++j) {
+          for (int i = 0; i + bit * step < (Most + 1) * words; ++i) w[i] = w[i + bit * step];
+      for (int j = 0; j < Most; ++j) {
         if (j < vectors && this->has(first_vector + j)) x[j].first = front.at(lane, j).in;
         for (int i = 0; i < words; ++i) x[j].second.word[i] = w[j * words + i];
       }
@@ -320,15 +348,13 @@ private:
     PMPP_HOST_DEVICE int first_of(auto& block, int strip) const { return (strip * lanes + block.lane()) * vectors; }
     /// Calls f(i) for the items that exist in a lane's vectors from first_vector on.
     PMPP_HOST_DEVICE void for_each_item_of(int first_vector, auto f) const {
-      for (int j = 0; j < each; ++j)
+      for (int j = 0; j < Most; ++j)
         if (Inside || (j < vectors && this->has(first_vector + j)))
           this->for_each_item(first_vector + j, [&](int k) { f(j * Items + k); });
     }
     /// How many lanes have a vector in a strip.
-    PMPP_HOST_DEVICE int busy_lanes(int strip) const {
-      if (Inside) return lanes;
-      const int items = vectors * Items;
-      return min(lanes, max(0, ceil_div(this->end - strip * lanes * items, items)));
+    PMPP_HOST_DEVICE int busy_lanes(auto& block, int strip) const {
+      return Inside ? lanes : simt::count_bits(block.ballot(this->has(first_of(block, strip))));
     }
     /// What is kept of the i-th head.
     PMPP_HOST_DEVICE A& ended_at(int i) const { return of_run<A>(i, 0); }
@@ -350,13 +376,16 @@ private:
     PMPP_HOST_DEVICE position& position_at(int i) const { return reinterpret_cast<position*>(bytes)[i]; }
   };
 
-  /// Calls f with a warp's part. A tile of which all elements exist needs no checks; the number of vectors is known then,
-  /// so that loops unroll.
-  PMPP_HOST_DEVICE static void with_part(auto& block, shared& memory, const plan& p, std::int64_t tile, int stage,
-                                         auto f) {
-    const std::int64_t vectors = std::int64_t(workers) * p.rows;
-    const std::int64_t begin = p.data.element(tile * vectors), end = p.data.element((tile + 1) * vectors);
-    if (p.vectors == each && begin >= 0 && end <= p.data.n)
+  /// Whether all elements of a warp's part exist.
+  PMPP_HOST_DEVICE static bool inside(auto& block, const plan& p, int tile) {
+    const std::int64_t first = p.data.element(first_vector(block, p, tile));
+    return first >= 0 && first + p.rows * lanes * Items <= p.data.n;
+  }
+  /// Calls f with a warp's part, to be worked on: where all elements of a large one exist without checks.
+  PMPP_HOST_DEVICE static void with_part(auto& block, shared& memory, const plan& p, int tile, int stage, auto f) {
+    if (few < each && p.vectors <= few)
+      f(part<false, few>(block, memory, p, tile, stage));
+    else if (p.vectors == each && inside(block, p, tile))
       f(part<true>(block, memory, p, tile, stage));
     else
       f(part<false>(block, memory, p, tile, stage));
@@ -365,7 +394,7 @@ private:
   /// Starts copying elements to shared memory; reads the key in front of them.
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void load(Block& block, shared& memory, const arguments& a, const plan& p,
-                                    const part<Inside>& mine, int stage) {
+                                    const part<Inside, 0>& mine, int stage) {
     const In& in = a.job.in.first;
     if constexpr (lengths)
       block::load_async(block, in, mine, mine.front);
@@ -388,19 +417,20 @@ private:
 
   /// Calls put(rank, item) for the heads of a strip, `runs` of which lie before it, and adds theirs to `runs`. Returns
   /// the rank of the lane's first one.
+  template <int Most>
   PMPP_HOST_DEVICE static int for_each_head(auto& block, unsigned heads, int& runs, auto put) {
     const int count = simt::count_bits(heads), up_to = block::warp_inclusive_scan(block, count, plus{});
     const int first = runs + up_to - count;
     runs += block.shuffle(up_to, lanes - 1);
     int rank = first;
-    for (int i = 0; i < each * Items; ++i)
+    for (int i = 0; i < Most * Items; ++i)
       if ((heads >> i & 1) != 0) put(rank++, i);
     return first;
   }
 
   /// Moves the runs that begin in a warp's part to its front: keys, and the values of those in front of them.
-  template <bool Inside, class Block>
-  PMPP_HOST_DEVICE static state gather(Block& block, shared& memory, const arguments& a, const part<Inside>& mine,
+  template <bool Inside, int Most, class Block>
+  PMPP_HOST_DEVICE static state gather(Block& block, shared& memory, const arguments& a, const part<Inside, Most>& mine,
                                        int stage) {
     K before_strip{};  // the key before the strip, in lane 0
     if (block.lane() == 0) before_strip = memory.key_before[stage][block.warp()];
@@ -409,12 +439,12 @@ private:
     int runs = 0;
     for (int strip = 0; strip < mine.strips; ++strip) {
       const int first = mine.first_of(block, strip);
-      raw x[each]{};
+      raw x[Most]{};
       mine.get(block, memory, a, strip, stage, x);
       block.sync_warp();  // runs may now go where these were
       const auto item = [&](int i) { return block::access<In>::value(a.job.in.first, x[i / Items], i % Items); };
       K first_key{}, previous{};  // of the lane
-      int from = each * Items;
+      int from = Most * Items;
       unsigned heads = 0;
       mine.for_each_item_of(first, [&](int i) {
         const K key = Job::key(item(i));
@@ -429,28 +459,28 @@ private:
       const K left = block.shuffle(previous, (block.lane() + lanes - 1) % lanes);
       const K before_lane = block.lane() == 0 ? before_strip : left;
       before_strip = left;  // in lane 0 that is the last key of this strip
-      if (from < each * Items) {
+      if (from < Most * Items) {
         const bool very_first = mine.first + first * Items + from == 0;
         if (very_first || !static_cast<bool>(a.job.eq(before_lane, first_key))) heads |= 1u << from;
       }
       if constexpr (lengths) {
         mine.heads[strip * lanes + block.lane()] = heads;
         if (heads != 0) last_head = first * Items + 31 - simt::leading_zeros(heads);
-        for_each_head(block, heads, runs, [&](int rank, int i) { mine.key_at(rank) = Job::key(item(i)); });
+        for_each_head<Most>(block, heads, runs, [&](int rank, int i) { mine.key_at(rank) = Job::key(item(i)); });
       } else {
         if (strip == 0 && block.lane() == 0) memory.begins_with_head[stage][block.warp()] = (heads >> from & 1) != 0;
-        A y[each * Items]{};
+        A y[Most * Items]{};
         A tail{};
         mine.for_each_item_of(first, [&](int i) {
           const A value = static_cast<A>(item(i).second);
           tail = i == from || (heads >> i & 1) != 0 ? value : static_cast<A>(a.job.op(tail, value));
           y[i] = tail;
         });
-        const int busy = mine.busy_lanes(strip);
+        const int busy = mine.busy_lanes(block, strip);
         const unsigned with_head = block.ballot(heads != 0);
         tail = block::warp_segmented_scan(block, tail, with_head, a.job.op, busy);
         const A of_left = block.shuffle_up(tail, 1), all = block.shuffle(tail, max(0, busy - 1));
-        const int rank = for_each_head(block, heads, runs, [&](int r, int i) {
+        const int rank = for_each_head<Most>(block, heads, runs, [&](int r, int i) {
           mine.ended_at(r) = y[max(0, i - 1)];
           mine.key_at(r) = Job::key(item(i));
         });
@@ -479,10 +509,11 @@ private:
 
   /// What precedes each warp of a tile whose runs have been gathered: one warp publishes what the tile comes to, and looks
   /// back.
-  PMPP_HOST_DEVICE static void join_warps(auto& block, shared& memory, const arguments& a, const plan& p,
-                                          std::int64_t tile, int stage, const auto& exchange) {
-    const std::int64_t left = p.data.vectors - tile * p.rows * workers;
-    const int count = max(1, ceil_div(static_cast<int>(min(left, std::int64_t(p.rows) * workers)), p.rows * lanes));
+  PMPP_HOST_DEVICE static void join_warps(auto& block, shared& memory, const arguments& a, const plan& p, int tile,
+                                          int stage, const auto& exchange) {
+    const int of_warp = lanes * p.rows;
+    const std::int64_t left = p.data.vectors - std::int64_t(tile) * (warps * of_warp);
+    const int count = max(1, simt::count_bits(block.ballot(block.lane() < warps && block.lane() * of_warp < left)));
     const typename Job::join op{a.job.op};
     state sum{};  // of this lane's warp and those before it
     if (block.lane() < count) sum = memory.of_warp[stage][block.lane()];
@@ -503,7 +534,8 @@ private:
   }
 
   /// Writes the runs that begin in a warp's part, and the value of the one that ends in front of the first.
-  PMPP_HOST_DEVICE static void write(auto& block, shared& memory, const arguments& a, const part<false>& mine,
+  template <int Most>
+  PMPP_HOST_DEVICE static void write(auto& block, shared& memory, const arguments& a, const part<false, Most>& mine,
                                      int stage) {
     const auto n = static_cast<int>(memory.of_warp[stage][block.warp()].heads());
     if (n == 0) return;
@@ -516,8 +548,8 @@ private:
       int runs = 0;
       for (int strip = 0; strip < mine.strips; ++strip) {
         unsigned heads = 0;
-        if (block.lane() < mine.busy_lanes(strip)) heads = mine.heads[strip * lanes + block.lane()];
-        for_each_head(block, heads, runs, [&](int rank, int i) {
+        if (mine.has(mine.first_of(block, strip))) heads = mine.heads[strip * lanes + block.lane()];
+        for_each_head<Most>(block, heads, runs, [&](int rank, int i) {
           mine.position_at(rank) = static_cast<position>(mine.first_of(block, strip) * Items + i);
         });
       }
@@ -579,7 +611,7 @@ void runs_on_blocks(const char* function, const P& where, const Job& job, const 
     auto* const data = static_cast<std::byte*>(memory.data());
     auto* const found = waits ? reinterpret_cast<selection*>(data + payload) : nullptr;
     launch_kernel<kernel::threads>(
-        where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
+        where, grid{min<std::int64_t>(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
         typename kernel::arguments{job, p, lead, shift, found, look_back(memory.state(), data, p.tiles), done});
   };
   const auto start = [&](auto wide, std::int64_t lead, std::int64_t lead_of_values) {

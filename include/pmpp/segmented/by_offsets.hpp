@@ -27,6 +27,7 @@
 #include <pmpp/block/store_rows.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/segment_part.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/launch.hpp>
@@ -35,6 +36,7 @@
 #include <pmpp/segmented/few.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -115,15 +117,24 @@ struct segmented_scan_kernel {
   };
   struct plan {
     block::ordered_layout<Items> data;
-    std::int64_t tiles;                          ///< at least one, which may be empty
-    int vectors;                                 ///< of a lane in a tile
+    int vectors;  ///< of a lane in a tile
+    divisor of_lane;
+    unsigned reciprocal;
+    int tiles;                                   ///< at least one, which may be empty
     std::int64_t offsets = 0, from = 0, to = 0;  ///< their number; the elements to be written
     bool apart = false;                          ///< no tile waits for another
 
-    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int vectors_of_lane)
+    plan(std::int64_t count, std::int64_t lead, int vectors_of_lane)
         : data(count, lead),
-          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(vectors_of_lane) * workers))),
-          vectors(vectors_of_lane) {}
+          vectors(vectors_of_lane),
+          of_lane(vectors),
+          reciprocal(slot_array::reciprocal_of(vectors)),
+          tiles(max(1, block::tiles_of<workers>(data.vectors, of_lane))) {}
+    /// The same of another count.
+    PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
+      data = {count, lead};
+      tiles = max(1, block::tiles_of<workers>(data.vectors, of_lane));
+    }
     /// Dynamic shared memory: two tiles, and the keys of one.
     std::size_t shared_bytes() const { return shared_bytes(vectors); }
     static constexpr std::size_t shared_bytes(int vectors) {
@@ -140,7 +151,8 @@ struct segmented_scan_kernel {
     A init;      ///< of an exclusive scan
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
-    bool aligned;  ///< the output's vectors begin where those of the elements do
+    bool aligned;        ///< the output's vectors begin where those of the elements do
+    std::int64_t share;  ///< of a block, in offsets that are asked for early
     look_back others;
   };
 
@@ -148,7 +160,7 @@ struct segmented_scan_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     plan p = a.known;
-    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.vectors);
+    if (a.count.pointer != nullptr) p.set(a.count.get(), a.lead);
     if constexpr (compared) {
       p.to = p.data.n;
     } else {
@@ -161,20 +173,22 @@ struct segmented_scan_kernel {
     known_offset known{};
     block::for_each_tile(
         block, a.others, memory.pipeline, p.tiles, false,
-        [&](std::int64_t tile) {
-          const std::int64_t vectors = std::int64_t(workers) * p.vectors;
-          block::prefetch_vectors(a.in, p.data, tile * vectors, vectors);
-          if constexpr (compared) block::prefetch_vectors(a.heads.keys, p.data, tile * vectors, vectors);
+        [&](int tile, bool) {
+          const int vectors = workers * p.vectors;
+          const std::int64_t first = std::int64_t(tile) * vectors;
+          block::prefetch_vectors(a.in, p.data, first, vectors);
+          if constexpr (compared) block::prefetch_vectors(a.heads.keys, p.data, first, vectors);
         },
-        [&](std::int64_t tile, int stage) {
+        [&](int tile, int stage) {
           with_part<true>(block, memory, p, tile, stage, [&](const auto& mine) {
-            block::load_async(block, a.in, mine, mine.slots);
+            constexpr int at_a_time = std::is_same_v<decltype(mine), const part<true>&> ? 4 : 1;
+            block::load_async<at_a_time>(block, a.in, mine, mine.slots);
             if constexpr (compared) load_keys(block, memory, a, p, mine);
             simt::copy_async_commit();
             if constexpr (!compared) mark(block, a, p, mine, known);
           });
         },
-        [&](std::int64_t tile, int stage) {
+        [&](int tile, int stage) {
           simt::copy_async_wait<0>();
           block.sync_warp();
           with_part(block, memory, p, tile, stage, [&](const auto& mine) {
@@ -182,8 +196,8 @@ struct segmented_scan_kernel {
             fold(block, memory, a, mine, stage);
           });
         },
-        [&](std::int64_t tile, int stage, auto exchange) { join_warps(block, memory, a, p, tile, stage, exchange); },
-        [&](std::int64_t tile, int stage) {
+        [&](int tile, int stage, auto exchange) { join_warps(block, memory, a, p, tile, stage, exchange); },
+        [&](int tile, int stage) {
           with_part(block, memory, p, tile, stage,
                     [&](const auto& mine) { write(block, memory, a, p, mine, tile, stage); });
           block.sync_warp();
@@ -196,6 +210,11 @@ protected:
   struct known_offset {
     std::int64_t offset, element;
   };
+  /// The first vector of a warp in a tile.
+  PMPP_HOST_DEVICE static std::int64_t first_vector(auto& block, const plan& p, int tile) {
+    return std::int64_t(tile) * (workers * p.vectors) + block.warp() * (lanes * p.vectors);
+  }
+
   /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on lane by lane.
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
@@ -204,16 +223,14 @@ protected:
     key_array keys;
     head_bits* heads;
 
-    PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, std::int64_t tile, int stage)
-        : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.vectors * lanes,
-                                             p.vectors * lanes),
+    PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, int tile, int stage)
+        : block::vector_range<Items, Inside>(p.data, first_vector(block, p, tile), p.vectors * lanes),
           vectors(Inside ? most_vectors : min(p.vectors, most_vectors)),
-          slots{block.dynamic_shared() +
-                    std::int64_t(stage * warps + block.warp()) * (lanes * slot_array::bytes_of_lane(vectors)),
-                vectors},
-          keys{block.dynamic_shared() + std::int64_t(2) * workers * slot_array::bytes_of_lane(vectors) +
+          slots{block.dynamic_shared() + (stage * warps + block.warp()) * (lanes * slot_array::bytes_of_lane(vectors)),
+                vectors, 0, Inside ? slot_array::reciprocal_of(most_vectors) : p.reciprocal},
+          keys{block.dynamic_shared() + 2 * workers * slot_array::bytes_of_lane(vectors) +
                    block.warp() * (lanes * key_array::bytes_of_lane(vectors)),
-               vectors},
+               vectors, 0, slots.reciprocal},
           heads(memory.heads[stage] + block.warp() * words_of_heads) {}
 
     /// The heads of a vector, a bit each.
@@ -222,8 +239,8 @@ protected:
     }
 
     /// How many lanes have a vector.
-    PMPP_HOST_DEVICE int busy_lanes() const {
-      return Inside ? lanes : min(lanes, max(0, ceil_div(this->end, vectors * Items)));
+    PMPP_HOST_DEVICE int busy_lanes(auto& block) const {
+      return Inside ? lanes : simt::count_bits(block.ballot(this->has(block.lane() * vectors)));
     }
     /// Calls f(vector, slot, elements, heads) for the vectors of a lane. Some are read at a time, so that they are not
     /// waited for one by one.
@@ -246,13 +263,11 @@ protected:
     }
   };
 
-  /// Calls f with a warp's part. A tile of which all elements exist and are to be written needs no checks; the number of
+  /// Calls f with a warp's part. One of which all elements exist and are to be written needs no checks; the number of
   /// vectors is known then, so that loops unroll. Loading: whether they are to be written does not matter yet, and may not be known.
   template <bool Loading = false, class Block, class F>
-  PMPP_HOST_DEVICE static void with_part(Block& block, shared& memory, const plan& p, std::int64_t tile, int stage,
-                                         F f) {
-    const std::int64_t vectors = std::int64_t(workers) * p.vectors;
-    const std::int64_t begin = p.data.element(tile * vectors), end = p.data.element((tile + 1) * vectors);
+  PMPP_HOST_DEVICE static void with_part(Block& block, shared& memory, const plan& p, int tile, int stage, F f) {
+    const std::int64_t begin = p.data.element(first_vector(block, p, tile)), end = begin + p.vectors * lanes * Items;
     if (p.vectors == most_vectors && begin >= (Loading ? 0 : p.from) && end <= (Loading ? p.data.n : p.to))
       f(part<true>(block, memory, p, tile, stage));
     else
@@ -265,7 +280,7 @@ protected:
                                          const part<Inside>& mine) {
     const Keys& keys = a.heads.keys;
     if (Items == 1 || a.heads.aligned) {
-      block::load_async(block, keys, mine, mine.keys);
+      block::load_async<Inside ? 4 : 1>(block, keys, mine, mine.keys);
     } else if constexpr (Items > 1 && std::is_pointer_v<Keys>) {
       using one = block::vector<K, 1>;
       for (int row = 0; row < mine.vectors * Items; ++row) {
@@ -418,7 +433,7 @@ protected:
       });
       heads |= of_vector;
     });
-    const int busy = mine.busy_lanes();
+    const int busy = mine.busy_lanes(block);
     const unsigned with_head = block.ballot(heads != 0);
     tail = block::warp_segmented_scan(block, tail, with_head, a.op, busy);
     memory.before_lane[stage][block.thread()] = block.shuffle_up(tail, 1);
@@ -430,11 +445,11 @@ protected:
   }
 
   /// What precedes each warp of a tile that has been folded: one warp publishes what the tile comes to, and looks back.
-  PMPP_HOST_DEVICE static void join_warps(auto& block, shared& memory, const arguments& a, const plan& p,
-                                          std::int64_t tile, int stage, const auto& exchange) {
-    const std::int64_t left = p.data.vectors - tile * p.vectors * workers;
-    const int of_tile = static_cast<int>(min(left, std::int64_t(p.vectors) * workers));
-    const int count = max(1, ceil_div(of_tile, p.vectors * lanes));
+  PMPP_HOST_DEVICE static void join_warps(auto& block, shared& memory, const arguments& a, const plan& p, int tile,
+                                          int stage, const auto& exchange) {
+    const int of_warp = lanes * p.vectors;
+    const std::int64_t left = p.data.vectors - std::int64_t(tile) * (warps * of_warp);
+    const int count = max(1, simt::count_bits(block.ballot(block.lane() < warps && block.lane() * of_warp < left)));
     const join op{a.op};
     sum up_to{};  // of this lane's warp and those before it
     if (block.lane() < count) up_to = memory.of_warp[stage][block.lane()];
@@ -448,7 +463,7 @@ protected:
   /// Scans and writes a warp's part, knowing what precedes it.
   template <bool Inside, class Block>
   PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& a, const plan& p,
-                                     const part<Inside>& mine, std::int64_t tile, int stage) {
+                                     const part<Inside>& mine, int tile, int stage) {
     A running = memory.before_warp[stage][block.warp()].value();
     bool has_running = tile > 0 || block.warp() > 0;
     if (block.lane() > 0) {
@@ -494,17 +509,16 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const typename any::arguments& a) const {
     simt::previous_kernels_done();
     typename any::plan p = a.known;
-    if (a.count.pointer != nullptr) p = typename any::plan(a.count.get(), a.lead, a.known.vectors);
+    if (a.count.pointer != nullptr) p.set(a.count.get(), a.lead);
     p.offsets = a.heads.count.get();
-    p.apart = a.known.apart;
-    if (block.thread() == workers && p.tiles > 1 &&
-        !p.apart) {  // on its way into the last cache while tickets are drawn, whoever gets which
-      const std::int64_t vectors = std::int64_t(workers) * p.vectors;
-      block::prefetch_vectors(a.in, p.data, block.index() * vectors, vectors);
-      block::prefetch_elements(a.heads.offsets, block.index() * p.offsets / block.count(),
-                               (block.index() + 1) * p.offsets / block.count());
-    }
-    const std::int64_t tile = p.apart ? block.index() : a.others.first(block, memory.pipeline.look_back);
+    // On its way into the last cache while tickets are drawn, whoever gets which.
+    const auto ask = [&] {
+      const int vectors = workers * p.vectors, place = static_cast<int>(block.index());
+      if (block.thread() != workers) return;
+      block::prefetch_vectors(a.in, p.data, std::int64_t(place) * vectors, vectors);
+      block::prefetch_elements(a.heads.offsets, a.share * place, min(a.share * (place + 1), p.offsets));
+    };
+    const int tile = p.apart ? static_cast<int>(block.index()) : a.others.first(block, memory.pipeline.look_back, ask);
     const bool works = block.thread() < workers, exists = tile < p.tiles;
     const typename any::template part<false> mine(block, memory, p, exists ? tile : 0, 0);
     if (exists) {
@@ -512,7 +526,8 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
       simt::copy_async_commit();
       mark_tile(block, memory, a, p, tile);
       if (works) any::fold(block, memory, a, mine, 0);
-      if (p.apart && tile > 0) fold_before(block, memory, a, p.data.element(tile * p.vectors * workers));
+      if (p.apart && tile > 0)
+        fold_before(block, memory, a, p.data.element(std::int64_t(tile) * (p.vectors * workers)));
       block.sync();
     }
     if (!works) {
@@ -557,11 +572,11 @@ private:
 
   /// Marks the offsets that lie in the tile, one bit an element: offset after offset, equal ones passed over. Two barriers or more.
   PMPP_HOST_DEVICE static void mark_tile(auto& block, shared& memory, const typename any::arguments& a,
-                                         const typename any::plan& p, std::int64_t tile) {
+                                         const typename any::plan& p, int tile) {
     constexpr int batch = 4;
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
     const int vectors = p.vectors * workers, of_warp = p.vectors * simt::warp_size * Items;
-    const std::int64_t begin = p.data.element(tile * vectors);
+    const std::int64_t begin = p.data.element(std::int64_t(tile) * vectors);
     const std::int64_t end = min(begin + std::int64_t(vectors) * Items, p.data.n);  // where empty segments stop, too
     // Not past the first offset from `low` on that is at least `element`, and no more than a batch in front of it.
     const auto skip = [&](std::int64_t low, std::int64_t element) {
@@ -604,7 +619,9 @@ private:
       if (block.lane() == 0 && last >= 0) simt::atomic_max(&memory.start, last);
     }
     const auto mark = [&](std::int64_t element) {
-      const int place = static_cast<int>(element - begin), warp = place / of_warp, bit = place - warp * of_warp;
+      const int place = static_cast<int>(element - begin);
+      const auto warp = static_cast<int>(p.of_lane.quotient(static_cast<unsigned>(place) / (simt::warp_size * Items)));
+      const int bit = place - warp * of_warp;
       simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
     };
     for (int i = 0;; ++i) {
@@ -656,10 +673,13 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     }
     const std::int64_t linked = p.tiles == 1 || p.apart ? 0 : p.tiles;
     scratch memory(where, look_back::payload_bytes(linked), linked == 0 ? 0 : look_back::state_bytes(linked));
+    std::int64_t heads_bound = 0;
+    if constexpr (!Heads::compared) heads_bound = heads.count.bound;
     const auto run = [&](const auto& short_or_not) {
       launch_kernel<kernel::threads>(
-          where, grid{min(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, short_or_not,
+          where, grid{min<std::int64_t>(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, short_or_not,
           typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
+                                     ceil_div(heads_bound, min<std::int64_t>(p.tiles, most_blocks)),
                                      look_back(memory.state(), memory.data(), p.tiles)});
     };
     if constexpr (!Heads::compared)

@@ -16,6 +16,7 @@
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/block/vector_rows.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -104,13 +105,20 @@ struct select_kernel {
   };
   struct plan {
     block::ordered_layout<Items> data;
-    std::int64_t tiles;  ///< at least one, which may be empty
-    int rows;            ///< of a warp
+    int rows;  ///< of a warp
+    divisor of_warp;
+    int tiles;  ///< at least one, which may be empty
 
-    PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
+    plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
         : data(count, lead),
-          tiles(max(std::int64_t(1), ceil_div(data.vectors, std::int64_t(rows_of_warp) * workers))),
-          rows(rows_of_warp) {}
+          rows(rows_of_warp),
+          of_warp(rows),
+          tiles(max(1, block::tiles_of<workers>(data.vectors, of_warp))) {}
+    /// The same of another count.
+    PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
+      data = {count, lead};
+      tiles = max(1, block::tiles_of<workers>(data.vectors, of_warp));
+    }
     /// Dynamic shared memory: two tiles. It takes this much for each row of a warp.
     static constexpr std::size_t row_bytes = 2 * copies * bytes * warps;
     std::size_t shared_bytes() const { return row_bytes * static_cast<std::size_t>(rows); }
@@ -136,23 +144,21 @@ struct select_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     plan p = a.known;
-    if (a.count.pointer != nullptr) p = plan(a.count.get(), a.lead, a.known.rows);
+    if (a.count.pointer != nullptr) p.set(a.count.get(), a.lead);
     bool kept_few = false;  // the warp has, the block has, of the last tile
     unsigned later = 0;     // a bit for each stage
     block::for_each_tile(
         block, a.look_back, memory.pipeline, p.tiles, a.found != nullptr || a.done.flag != nullptr,
-        [&](std::int64_t tile) { ask(a, p, tile, kept_few); },
-        [&](std::int64_t tile, int stage) {
+        [&](int tile, bool) { ask(a, p, tile, kept_few); },
+        [&](int tile, int stage) {
           later = (later & ~(1u << stage)) | unsigned(kept_few) << stage;
           load(block, a, p, tile, stage, kept_few);
         },
-        [&](std::int64_t tile, int stage) {
-          kept_few = gather(block, memory, a, p, tile, stage, (later >> stage & 1) != 0);
-        },
-        [&](std::int64_t tile, int stage, auto exchange) {
+        [&](int tile, int stage) { kept_few = gather(block, memory, a, p, tile, stage, (later >> stage & 1) != 0); },
+        [&](int tile, int stage, auto exchange) {
           kept_few = look_back_for(block, memory, a, p, tile, stage, exchange);
         },
-        [&](std::int64_t tile, int stage) { write(block, memory, a, p, tile, stage, (later >> stage & 1) != 0); });
+        [&](int tile, int stage) { write(block, memory, a, p, tile, stage, (later >> stage & 1) != 0); });
     a.look_back.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
     if (a.done.flag != nullptr) block.sync();
     if (block.thread() != 0 || !(a.known.tiles == 1 || memory.pipeline.look_back.last)) return;
@@ -161,6 +167,11 @@ struct select_kernel {
   }
 
 private:
+  /// The first vector of a warp in a tile.
+  PMPP_HOST_DEVICE static std::int64_t first_vector(auto& block, const plan& p, int tile) {
+    return std::int64_t(tile) * (workers * p.rows) + block.warp() * (lanes * p.rows);
+  }
+
   /// The vectors of one warp in a tile, in rows of 32.
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
@@ -170,10 +181,10 @@ private:
                ///< kind of them from the end back
 
     template <class Block>
-    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t tile, int stage)
-        : block::vector_range<Items, Inside>(p.data, (tile * warps + block.warp()) * p.rows * lanes, p.rows * lanes),
+    PMPP_HOST_DEVICE part(Block& block, const plan& p, int tile, int stage)
+        : block::vector_range<Items, Inside>(p.data, first_vector(block, p, tile), p.rows * lanes),
           rows(p.rows),
-          room(block.dynamic_shared() + std::int64_t(stage * warps + block.warp()) * copies * p.rows * bytes) {}
+          room(block.dynamic_shared() + (stage * warps + block.warp()) * (copies * p.rows * bytes)) {}
     PMPP_HOST_DEVICE bool has(int v) const {  // the first ones may lie in front of the data
       return Inside || (v * Items < this->end && (v + 1) * Items > this->begin);
     }
@@ -186,31 +197,28 @@ private:
     }
   };
 
-  /// A tile that has all rows and all their elements needs no checks.
-  PMPP_HOST_DEVICE static bool inside(const plan& p, std::int64_t tile) {
-    return (tile > 0 || p.data.first == 0) && p.data.element((tile + 1) * workers * p.rows) <= p.data.n;
-  }
-
-  /// Calls f with a warp's part of a tile.
+  /// Calls f with a warp's part of a tile. One that has all rows and all their elements needs no checks.
   template <class Block, class F>
-  PMPP_HOST_DEVICE static auto with_part(Block& block, const plan& p, std::int64_t tile, int stage, F f) {
-    if constexpr (by_rows)  // these checks are the least of it
-      return f(part<false>(block, p, tile, stage));
-    else
-      return inside(p, tile) ? f(part<true>(block, p, tile, stage)) : f(part<false>(block, p, tile, stage));
+  PMPP_HOST_DEVICE static auto with_part(Block& block, const plan& p, int tile, int stage, F f) {
+    if constexpr (!by_rows) {  // there these checks are the least of it
+      const std::int64_t first = p.data.element(first_vector(block, p, tile));
+      if (first >= 0 && first + p.rows * lanes * Items <= p.data.n) return f(part<true>(block, p, tile, stage));
+    }
+    return f(part<false>(block, p, tile, stage));
   }
 
   /// Asks for a tile to be in the last cache.
-  PMPP_HOST_DEVICE static void ask(const arguments& a, const plan& p, std::int64_t tile, [[maybe_unused]] bool later) {
-    const std::int64_t vectors = std::int64_t(workers) * p.rows;
+  PMPP_HOST_DEVICE static void ask(const arguments& a, const plan& p, int tile, [[maybe_unused]] bool later) {
+    const int vectors = workers * p.rows;
+    const std::int64_t first = std::int64_t(tile) * vectors;
     if constexpr (reads_later)
-      if (later) return block::prefetch_vectors(a.in.a, p.data, tile * vectors, vectors);
-    block::prefetch_vectors(a.in, p.data, tile * vectors, vectors);
+      if (later) return block::prefetch_vectors(a.in.a, p.data, first, vectors);
+    block::prefetch_vectors(a.in, p.data, first, vectors);
   }
 
   /// Starts copying a tile to shared memory.
   template <class Block>
-  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, std::int64_t tile, int stage,
+  PMPP_HOST_DEVICE static void load(Block& block, const arguments& a, const plan& p, int tile, int stage,
                                     [[maybe_unused]] bool later) {
     with_part(block, p, tile, stage, [&](const auto& mine) {
       for (int r = 0; r < mine.rows && r * lanes * Items < mine.end; ++r) {
@@ -244,15 +252,19 @@ private:
 
   /// Gathers what each warp keeps of its part of a tile; says whether that is little.
   template <class Block>
-  PMPP_HOST_DEVICE static bool gather(Block& block, shared& memory, const arguments& a, const plan& p,
-                                      std::int64_t tile, int stage, bool later) {
+  PMPP_HOST_DEVICE static bool gather(Block& block, shared& memory, const arguments& a, const plan& p, int tile,
+                                      int stage, bool later) {
     simt::copy_async_wait<0>();
     block.sync_warp();
-    const auto kept = with_part(block, p, tile, stage, [&](const auto& mine) { return gather(block, a, mine, later); });
+    // One row, which is what short inputs have, is not worked on as if there were more.
+    const auto kept = rows_at_once > 1 && p.rows == 1 ? gather<1>(block, a, part<false>(block, p, tile, stage), later)
+                                                      : with_part(block, p, tile, stage, [&](const auto& mine) {
+                                                          return gather<rows_at_once>(block, a, mine, later);
+                                                        });
     if (block.lane() == 0) memory.kept_of_warp[stage][block.warp()] = kept;
     return reads_later && kept * few < count_of_warp(p.rows * lanes * Items);
   }
-  template <bool Inside, class Block>
+  template <int AtOnce, bool Inside, class Block>
   PMPP_HOST_DEVICE static count_of_warp gather(Block& block, const arguments& a, const part<Inside>& mine,
                                                [[maybe_unused]] bool later) {
     [[maybe_unused]] compared before{};  // of the element before the row, in lane 0, where neighbours count
@@ -261,9 +273,9 @@ private:
     if constexpr (Select::neighbours)
       if (block.lane() == 0 && mine.first > 0 && mine.has(0)) before = Select::compared(X(a.in[mine.first - 1]));
     count_of_warp kept = 0;  // of the rows before
-    for (int row = 0; row < mine.rows; row += rows_at_once) {
-      raw x[rows_at_once]{};
-      for (int r = 0; r < rows_at_once; ++r) {
+    for (int row = 0; row < mine.rows; row += AtOnce) {
+      raw x[AtOnce]{};
+      for (int r = 0; r < AtOnce; ++r) {
         if constexpr (by_rows) {
           if (row * lanes * Items < mine.end) block::access<In>::from_row(block, a.in, mine.row(row), x[r]);
         } else if (row + r < mine.rows && mine.has((row + r) * lanes + block.lane())) {
@@ -271,8 +283,8 @@ private:
         }
       }
       block.sync_warp();  // what is kept may now go where these were
-      count_of_warp verdicts[rows_at_once]{}, counts = 0;
-      for (int r = 0; r < rows_at_once; ++r) {
+      count_of_warp verdicts[AtOnce]{}, counts = 0;
+      for (int r = 0; r < AtOnce; ++r) {
         const int v = (row + r) * lanes + block.lane();
         const bool has = row + r < mine.rows && mine.has(v);
         [[maybe_unused]] compared previous{};
@@ -304,7 +316,7 @@ private:
       }
       const count_of_warp up_to = block::warp_inclusive_scan(block, counts, plus{});
       const count_of_warp of_rows = block.shuffle(up_to, lanes - 1);
-      for (int r = 0; r < rows_at_once; ++r) {
+      for (int r = 0; r < AtOnce; ++r) {
         const int v = (row + r) * lanes + block.lane();
         count_of_warp rank = kept + field(up_to, r) - field(counts, r);
         kept += field(of_rows, r);
@@ -370,8 +382,8 @@ private:
 
   /// The look-back warp's part of a tile that has been gathered; says whether the block has kept little of it.
   template <class Block, class Exchange>
-  PMPP_HOST_DEVICE static bool look_back_for(Block& block, shared& memory, const arguments& a, const plan& p,
-                                             std::int64_t tile, int stage, const Exchange& exchange) {
+  PMPP_HOST_DEVICE static bool look_back_for(Block& block, shared& memory, const arguments& a, const plan& p, int tile,
+                                             int stage, const Exchange& exchange) {
     count_of_warp kept = block.lane() < warps ? memory.kept_of_warp[stage][block.lane()] : 0;
     kept = block::warp_inclusive_scan(block, kept, plus{});
     const count_of_warp all = block.shuffle(kept, lanes - 1), before = block.shuffle_up(kept, 1);
@@ -392,8 +404,8 @@ private:
 
   /// Writes a tile of which the look-back warp knows how much is kept before each warp.
   template <class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p,
-                                     std::int64_t tile, int stage, [[maybe_unused]] bool later) {
+  PMPP_HOST_DEVICE static void write(Block& block, const shared& memory, const arguments& a, const plan& p, int tile,
+                                     int stage, [[maybe_unused]] bool later) {
     const part<false> mine(block, p, tile, stage);
     const count_of_tiles before = memory.kept_before_warp[stage][block.warp()];
     const count_of_warp kept = memory.kept_of_warp[stage][block.warp()];
