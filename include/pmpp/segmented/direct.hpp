@@ -3,8 +3,8 @@
 // The kernel of segmented_reduce for short inputs, where latency counts, and for long segments.
 //
 //   1. Some threads fold one segment each together, as many as suit the average length: two loads that wait for each
-//      other, and a tree. What is longer than the average is left to the whole warp, or the block. Neighbours go to different
-//      blocks, so that a few long ones side by side do no harm. Whole warps load neighbours: vectors of
+//      other, and a tree. What is longer than the average is left to the whole warp, or the block. All but the nearest
+//      neighbours go to different blocks, so that long ones side by side do little harm. Whole warps load neighbours: vectors of
 //      narrow elements and of values with their index, rows where the order of operands matters, which they fold by one tree
 //      (block/reduce.hpp).
 //   2. Who finds a segment longer than a chunk leaves it alone. The elements are also cut into chunks, one a block.
@@ -254,9 +254,11 @@ private:
     if (block.thread() == 0 && mine) write(a, index, s.length() > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
   }
 
-  /// The segment of a thread that folds it together with others.
+  /// The segment of a thread that folds it together with others. Those of eight threads are adjacent: their offsets, results and
+  /// elements are then in few sectors of memory.
   PMPP_HOST_DEVICE static std::int64_t index_of(const plan& p, int thread, std::int64_t task) {
-    return (thread >> p.each_bits) * p.tasks + task;
+    const int group = thread >> p.each_bits, log_side = max(0, 3 - p.each_bits);
+    return (((group >> log_side) * p.tasks + task) << log_side) + (group & ((1 << log_side) - 1));
   }
   /// A segment for each `each` threads. Longer ones are folded by whole warps, or left to the block: then one thread gets true.
   PMPP_HOST_DEVICE static bool fold_by_groups(auto& block, const arguments& a, const plan& p, std::int64_t task) {
