@@ -189,10 +189,11 @@ TEST_ALL_PLACES("tables: every place once") {
 
 template <class Index>
 bool places_follow(Index rows, Index cols, Index step, Index first, int count) {
-  const pmpp::detail::table_place<Index> by(step, rows, cols);
-  pmpp::detail::table_place<Index> at(first, rows, cols);
+  const pmpp::detail::table_extents<Index> of(static_cast<std::int64_t>(rows), static_cast<std::int64_t>(cols));
+  const pmpp::detail::table_place<Index> by(step, of);
+  pmpp::detail::table_place<Index> at(first, of);
   bool right = true;
-  for (Index i = first; count > 0; i += step, --count, at.advance(by, rows, cols))
+  for (Index i = first; count > 0; i += step, --count, at.advance(by, of))
     right = right && at.col == i % cols && at.row == i / cols % rows && at.slice == i / cols / rows;
   return right;
 }

@@ -18,6 +18,7 @@
 
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
@@ -137,38 +138,58 @@ void replace_in(const char* function, const P& where, R& r, const Pred& pred, co
   }
 }
 
+/// As divisor, for numbers of 64 bits.
+class long_divisor {
+public:
+  explicit long_divisor(std::int64_t value) : value_(static_cast<std::uint64_t>(value)) {}
+  PMPP_HOST_DEVICE std::uint64_t value() const { return value_; }
+  PMPP_HOST_DEVICE std::uint64_t quotient(std::uint64_t n) const { return n / value_; }
+
+private:
+  std::uint64_t value_;
+};
+/// How many rows and columns a table has; Index: of 32 bits where the places' numbers fit twice, so that sums do.
+template <class Index>
+struct table_extents {
+  std::conditional_t<sizeof(Index) == 4, divisor, long_divisor> rows, cols;
+
+  table_extents(std::int64_t rows_, std::int64_t cols_) : rows(rows_), cols(cols_) {}
+};
 /// A place of a table, or a distance between two places numbered through: that many slices, rows and columns.
 template <class Index>
 struct table_place {
   Index slice, row, col;
 
-  PMPP_HOST_DEVICE table_place(Index i, Index rows, Index cols)
-      : slice(i / cols / rows), row(i / cols - slice * rows), col(i - i / cols * cols) {}
-  PMPP_HOST_DEVICE void advance(const table_place& by, Index rows, Index cols) {
+  PMPP_HOST_DEVICE table_place(Index i, const table_extents<Index>& of) {
+    const Index line = of.cols.quotient(i);
+    slice = of.rows.quotient(line);
+    row = line - slice * of.rows.value();
+    col = i - line * of.cols.value();
+  }
+  PMPP_HOST_DEVICE void advance(const table_place& by, const table_extents<Index>& of) {
     col += by.col;
     row += by.row;
     slice += by.slice;
-    if (col >= cols) col -= cols, ++row;
-    if (row >= rows) row -= rows, ++slice;
+    if (col >= of.cols.value()) col -= of.cols.value(), ++row;
+    if (row >= of.rows.value()) row -= of.rows.value(), ++slice;
   }
 };
-/// Index: of 32 bits where the places' numbers fit twice, so that sums do.
 template <class Index, class F>
 struct for_each_index_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, most_rounds = sizeof(Index) == 4 ? 8 : 32;  // divisions of 64 bits are long
 
   template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, std::int64_t all, Index rows, Index cols, table_place<Index> step,
+  PMPP_HOST_DEVICE void operator()(Block& block, Index all, const table_extents<Index>& of, table_place<Index> step,
                                    int rounds, const F& f) const {
-    const std::int64_t i = block.index() * threads * rounds + block.thread();
+    Index i =
+        static_cast<Index>(block.index()) * static_cast<Index>(threads * rounds) + static_cast<Index>(block.thread());
     if (i >= all) return;
-    table_place<Index> at(static_cast<Index>(i), rows, cols);
-    const auto own = static_cast<int>(min(std::int64_t(rounds), ceil_div(all - i, std::int64_t(threads))));
+    table_place<Index> at(i, of);
     simt::previous_kernels_done();
-    for (int r = 0; r < own; ++r) {
+    for (int r = 0; r < rounds && i < all; ++r, i += threads) {
       f(static_cast<std::int64_t>(at.slice), static_cast<std::int64_t>(at.row), static_cast<std::int64_t>(at.col));
-      at.advance(step, rows, cols);
+      at.advance(step, of);
     }
   }
 };
@@ -193,11 +214,11 @@ void for_each_in_box(const P& where, std::int64_t depth, std::int64_t rows, std:
     const auto run = [&](auto index) {
       using Index = decltype(index);
       using kernel = for_each_index_kernel<Index, F>;
-      const auto wide = static_cast<Index>(cols), high = static_cast<Index>(rows);
+      const table_extents<Index> of(rows, cols);
       const std::int64_t tiles = ceil_div(all, std::int64_t(kernel::threads));
       const int rounds = detail::rounds_of(where, tiles, kernel::most_rounds);
-      pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), kernel{}, all, high, wide,
-                   table_place<Index>(kernel::threads, high, wide), rounds, f);
+      pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), kernel{}, static_cast<Index>(all), of,
+                   table_place<Index>(kernel::threads, of), rounds, f);
     };
     all >> 31 == 0 ? run(std::uint32_t()) : run(std::uint64_t());
   } else {

@@ -68,6 +68,16 @@ struct elements_up_to {
   }
 };
 
+/// Pieces of equal length of a sequence, whose last elements are its samples: so many at most.
+struct search_pieces {
+  std::int64_t length;
+  int samples;
+
+  /// Of an odd length: places that many searches ask for would else lie in few sets of the first cache.
+  PMPP_HOST_DEVICE search_pieces(std::int64_t n, int most)
+      : length(n <= most ? 1 : (n / most + 1) | 1), samples(static_cast<int>(n / length)) {}
+};
+
 /// Writes tell(place of value j, value j) to out[j].
 template <class In, class Values, class Out, class Before, class Comp, class Tell, search_tuning Tuning>
 struct search_kernel {
@@ -75,7 +85,8 @@ struct search_kernel {
   using V = value_of<Values>;
   static constexpr bool begins_early = simt::can_begin_early, leaves_first_cache = true;
   static constexpr int threads = Tuning.threads, each = Tuning.values, min_blocks = Tuning.blocks,
-                       most_samples = max(1, Tuning.sample_bytes / int(sizeof(T)));
+                       most_samples = max(1, Tuning.sample_bytes / int(sizeof(T))),
+                       copied_at_once = max(1, min(min(4, 32 / int(sizeof(T))), most_samples / threads));
 
   struct shared {
     alignas(T) unsigned char samples[sizeof(T) * most_samples];
@@ -85,8 +96,9 @@ struct search_kernel {
     item_count n;
     Values values;
     item_count m;
-    int samples;  ///< at most
-    int rounds;   ///< values of a thread: `each`, or one
+    search_pieces pieces;  ///< for a length that the host knows: divisions of 64 bits are long
+    int samples;           ///< at most
+    int rounds;            ///< values of a thread: `each`, or one
     Out out;
     Before before;
     Comp comp;
@@ -117,20 +129,32 @@ private:
     constexpr int lanes = simt::warp_size, tile = Count * lanes;
     const std::int64_t n = a.n.get(), m = a.m.get(), step = block.count() * block.warps() * tile;
     std::int64_t first = (block.index() * block.warps() + block.warp()) * tile;
-    // Of an odd length: places that many searches ask for would else lie in few sets of the first cache.
-    const std::int64_t piece = n <= a.samples ? 1 : (n / a.samples + 1) | 1;
+    search_pieces pieces = a.pieces;
+    if (a.n.pointer != nullptr) pieces = search_pieces(n, a.samples);
+    const std::int64_t piece = pieces.length;
     const bool may_narrow = narrows<Count> && piece > 1;
     V next[Count]{};
     const auto load = [&](std::int64_t begin) {  // value r * lanes + lane of a tile: neighbours are read by neighbours
       if (begin >= m) return;
+      const Values from = a.values + begin;
+      const int last = static_cast<int>(min(m - begin, std::int64_t(tile))) - 1;
       for (int r = 0; r < Count; ++r)
-        if (const std::int64_t j = begin + r * lanes + block.lane(); j < m || may_narrow)
-          next[r] = a.values[min(j, m - 1)];
+        if (const int j = r * lanes + block.lane(); j <= last || may_narrow) next[r] = from[min(j, last)];
     };
     load(first);
     T* const sample = reinterpret_cast<T*>(memory.samples);
-    const sampled in{sample, static_cast<int>(n / piece), piece, n};
-    for (int k = block.thread(); k < in.samples; k += threads) sample[k] = a.in[(k + 1) * piece - 1];
+    const sampled in{sample, pieces.samples, piece, n};
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+    for (int k = block.thread(); k < in.samples; k += copied_at_once * threads) {
+      T x[copied_at_once]{};
+      In at = a.in + ((k + 1) * piece - 1);
+      for (int r = 0; r < copied_at_once; ++r, at = at + threads * piece)
+        if (k + r * threads < in.samples) x[r] = *at;
+      for (int r = 0; r < copied_at_once; ++r)
+        if (k + r * threads < in.samples) sample[k + r * threads] = x[r];
+    }
     block.sync();
     for (; first < m; first += step) {
       V value[Count];
@@ -141,10 +165,11 @@ private:
       bool near = false;
       if constexpr (narrows<Count>) near = may_narrow && is_near<Count>(block, a, in, value, low, length);
       if (!near) count_samples<Count>(in, value, a.before, after);
+      const int count = static_cast<int>(min(m - first, std::int64_t(tile)));
       for (int r = 0; r < Count; ++r) {
         const std::int64_t place = place_after(a, n, low + after[r] * piece, length, value[r]);
-        if (const std::int64_t j = first + r * lanes + block.lane(); j < m)
-          a.out[j] = static_cast<value_of<Out>>(a.tell(place, value[r]));
+        if (const int j = r * lanes + block.lane(); j < count)
+          a.out[first + j] = static_cast<value_of<Out>>(a.tell(place, value[r]));
       }
     }
   }
@@ -210,9 +235,11 @@ void search_values(const char* function, const P& where, const input<In>& in, co
     // A sample costs about what a step of a search does, and twice as many samples save each value of a block one.
     const std::int64_t samples =
         min(std::int64_t(kernel::most_samples), max(ceil_div(m, blocks), std::int64_t(kernel::threads)));
-    pmpp::launch(where, blocks, kernel{},
-                 typename kernel::arguments{in.first, in.count, values.first, values.count, static_cast<int>(samples),
-                                            rounds, out, before, comp, tell});
+    const int most = static_cast<int>(samples);
+    pmpp::launch(
+        where, blocks, kernel{},
+        typename kernel::arguments{in.first, in.count, values.first, values.count, search_pieces(in.count.bound, most),
+                                   most, rounds, out, before, comp, tell});
   } else {
     const std::int64_t n = in.count.get();
     const auto part = [&](std::int64_t begin, std::int64_t end) {

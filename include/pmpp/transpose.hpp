@@ -104,7 +104,7 @@ void check_transposition(const matrix_view<const T>& a, const matrix_view<T>& b,
 /// In place: a square matrix, where B is the same view as A. Other overlaps are refused; parts of one matrix side by
 /// side do not overlap.
 /// Elements are trivially copyable, of up to 3 KB. The same result on every policy. Asynchronous on a GPU; no scratch,
-/// no allocation; may be captured. Cost: A read once, B written once; one launch.
+/// no allocation; may be captured. Cost: A read once, B written once; one launch (a few, of more than 2^30 rows or columns).
 /// \throws std::invalid_argument for shapes that do not fit, null pointers, overlap; cuda_error. Source: PMPP ch. 5
 /// and 6. Example: test/transpose.cpp, all shapes.
 template <transpose_tuning Tuning = tuned<transpose_tuning>, execution_policy P, class T, class U>
@@ -129,10 +129,13 @@ requires(std::is_same_v<std::remove_const_t<T>, U>) void transpose(const P& wher
     detail::check_reachable(where, "transpose", b.data());
     if (t.copies_all())
       transform(where, t.a.data, t.a.data + t.height * t.width, t.b.data, identity{});
-    else if (t.copies)
-      detail::copy_on_device<Tuning>(where, t);
     else
-      detail::transpose_on_device<Tuning>(where, t);
+      detail::for_each_part(t, [&](const auto& part) {
+        if (t.copies)
+          detail::copy_on_device<Tuning>(where, part);
+        else
+          detail::transpose_on_device<Tuning>(where, part);
+      });
   }
 }
 

@@ -200,8 +200,10 @@ private:
 
     // The block that starts last folds the partial results: all others run or have run by then, so that it waits for
     // none that has yet to be scheduled, whatever the order in which the machine starts blocks.
+    // (A sum that wraps: of one that does not the compiler makes one for the whole warp, and waits for it here.)
     unsigned ticket = 0;
-    if (block.thread() == 0 && p.blocks > 1) ticket = simt::atomic_add(a.started, 1u);
+    if (block.thread() == 0 && p.blocks > 1)
+      ticket = simt::atomic_increment_wrap(a.started, static_cast<unsigned>(p.blocks - 1));  // zero for the next launch
 
     // Elements outside of whole vectors are on their way before the others: of a short input they would be waited for last.
     // Large ones would take registers that those in flight need.
@@ -308,7 +310,6 @@ private:
   /// The block that started last: folds the results of all blocks in order. Thread 0 gets the result.
   template <class Block>
   PMPP_HOST_DEVICE static A fold_partials(Block& block, shared& memory, const arguments& a, int blocks) {
-    if (block.thread() == 0) simt::store(a.started, 0u);  // for the next launch
     const int each = ceil_div(blocks, threads);
     const int first = block.thread() * each;
     A value{};

@@ -3,8 +3,8 @@
 // The kernel of segmented_reduce for short inputs, where latency counts, and for long segments.
 //
 //   1. Some threads fold one segment each together, as many as suit the average length: two loads that wait for each
-//      other, and a tree. What is longer than the average is left to the whole warp, or the block. Neighbours go to different
-//      blocks, so that a few long ones side by side do no harm. Whole warps load neighbours: vectors of
+//      other, and a tree. What is longer than the average is left to the whole warp, or the block. All but the nearest
+//      neighbours go to different blocks, so that long ones side by side do little harm. Whole warps load neighbours: vectors of
 //      narrow elements and of values with their index, rows where the order of operands matters, which they fold by one tree
 //      (block/reduce.hpp).
 //   2. Who finds a segment longer than a chunk leaves it alone. The elements are also cut into chunks, one a block.
@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/reduce.hpp>
@@ -51,7 +52,9 @@ struct direct_reduce_kernel {
   static constexpr int vectors_at_once = 4, in_flight = max(batch, min(16, vectors_at_once*Items));
   static constexpr int rows = 1 << floor_log2(min(batch, 8));  ///< that a warp folds at a time where order matters
   using order = operand_order<Op, A>;
-  static constexpr bool any_order = order::any;
+  static constexpr bool any_order = order::any,
+                        fills_up =  ///< a neutral value may stand where there is no element
+                        any_order && std::is_same_v<decltype(order::in_order(std::declval<const Op&>())), const Op&>;
   static_assert(Items == 1 || any_order);
 
   /// [begin, end)
@@ -62,9 +65,8 @@ struct direct_reduce_kernel {
   };
   struct shared {
     block::reduce_memory<A> reduced;
-    segment crossing;             ///< the one that goes on into the chunk
-    int left_count;               ///< segments that were left to the whole block so far:
-    std::uint16_t left[folders];  ///< the first thread of each
+    segment crossing;                            ///< the one that goes on into the chunk
+    alignas(16) unsigned left[threads / lanes];  ///< of a warp: lanes that leave a segment to the whole block
     bool last;
   };
   /// Block b has task b, segments for all its threads, and chunk b.
@@ -123,20 +125,19 @@ struct direct_reduce_kernel {
     if (a.count.pointer != nullptr || a.offset_count.pointer != nullptr)
       p.set(a.count.get(), max(std::int64_t(0), a.offset_count.get() - 1));
     const bool finder = block.warp() == folders / lanes;
-    if (block.thread() == 0) memory.left_count = 0;
-    block.sync();
-    int taken = 0;  // of what is left
     for (std::int64_t task = block.index(); task < max(p.tasks, p.chunks); task += block.count()) {
+      bool left = false;
       if (finder && task < p.chunks) find_crossing(block, memory, a, p, task);
       if (p.each > lanes && task < p.tasks)
         fold_by_block(block, memory, a, p, task);
       else if (!finder && task < p.tasks)
-        fold_by_groups(block, memory, a, p, task);
+        left = fold_by_groups(block, a, p, task);
+      const unsigned of_warp = block.ballot(left);
+      if (block.lane() == 0) memory.left[block.warp()] = of_warp;
       block.sync();
-      for (; taken < memory.left_count; ++taken) {
-        fold_by_block(block, memory, a, p, (memory.left[taken % folders] >> p.each_bits) * p.tasks + task);
-        block.sync();
-      }
+      unsigned of_block = 0;
+      for (int w = 0; w < folders / lanes; ++w) of_block |= memory.left[w];
+      if (of_block != 0) fold_left(block, memory, a, p, task);
       if (task < p.chunks) fold_chunk(block, memory, a, p, task);
       block.sync();
     }
@@ -151,15 +152,35 @@ private:
     a.out[s] = static_cast<value_of<Out>>(value);
   }
 
-  /// One of `count` threads, for its share of get(0) ... get(n - 1) in no order. The first n threads have a share.
-  PMPP_HOST_DEVICE static A fold(const arguments& a, int n, int rank, int count, auto get) {
+  /// One of `count` threads, for its share of from[0] ... from[n - 1] in no order. The first n threads have a share.
+  template <class From>
+  PMPP_HOST_DEVICE static A fold(const arguments& a, const From& from, int n, int rank, int count) {
+    constexpr int few = fills_up ? min(batch, 4) : batch;  // most segments have no more
     A sum{};
     for (int i = rank; i < n; i += batch * count) {
       A x[batch]{};
-      for (int k = 0; k < batch; ++k)
-        if (i + k * count < n) x[k] = static_cast<A>(get(i + k * count));
-      for (int k = 0; k < batch; ++k)
-        if (i + k * count < n) sum = k == 0 && i == rank ? x[k] : static_cast<A>(order::in_order(a.op)(sum, x[k]));
+      From at = from + i;
+      const auto load = [&](int first, int last) {
+        for (int k = first; k < last; ++k, at = at + count)
+          if (i + k * count < n)
+            x[k] = static_cast<A>(*at);
+          else if constexpr (fills_up)
+            x[k] = order::neutral;
+      };
+      const auto add = [&](A y, int first, int last) {
+        for (int k = first; k < last; ++k)
+          if (fills_up || i + k * count < n) y = static_cast<A>(order::in_order(a.op)(y, x[k]));
+        return y;
+      };
+      load(0, few);
+      A y = x[0];
+      if (few < batch &&
+          i + few * count < n) {  // and are added after all others: those are asked for before any is waited for
+        load(few, batch);
+        y = add(y, few, batch);
+      }
+      y = add(y, 1, few);
+      sum = i == rank ? y : static_cast<A>(order::in_order(a.op)(sum, y));
     }
     return sum;
   }
@@ -186,15 +207,18 @@ private:
     return sum;
   }
 
-  /// Thread 0 gets the combination of get(0) ... get(n - 1), if n > 0. All threads call. One barrier.
-  PMPP_HOST_DEVICE static A fold_together(auto& block, shared& memory, const arguments& a, std::int64_t n, auto get) {
+  /// Thread 0 gets the combination of from[0] ... from[n - 1], if n > 0. All threads call. One barrier.
+  template <class From>
+  PMPP_HOST_DEVICE static A fold_together(auto& block, shared& memory, const arguments& a, const From& from,
+                                          std::int64_t n) {
     const auto count = static_cast<int>(n);
     constexpr int warps = folders / lanes;
     A sum{};
     if constexpr (any_order) {
-      if (block.thread() < folders) sum = fold(a, count, block.thread(), folders, get);
+      if (block.thread() < folders) sum = fold(a, from, count, block.thread(), folders);
       return block::reduce(block, memory.reduced, sum, a.op, max(1, min(count, folders)));
     } else {
+      const auto get = [&](int i) { return from[i]; };
       if (block.warp() < warps) sum = detail::fold_rows<A, rows>(block, a.op, count, block.warp(), warps, get);
       return block::reduce_warps(block, memory.reduced, sum, a.op,
                                  max(1, ceil_div(count, detail::share_of_rows(count, warps))));
@@ -208,18 +232,17 @@ private:
       if (block.thread() < folders) sum = fold_vectors(a, begin, static_cast<int>(n), block.thread(), folders);
       return block::reduce(block, memory.reduced, sum, a.op, folders);
     } else {
-      return fold_together(block, memory, a, n, [&](int i) { return a.in[begin + i]; });
+      return fold_together(block, memory, a, In(a.in + begin), n);
     }
   }
   /// The same by a warp, for its lane 0.
   PMPP_HOST_DEVICE static A fold_by_warp(auto& block, const arguments& a, std::int64_t begin, int n) {
-    const auto get = [&](int i) { return a.in[begin + i]; };
     if constexpr (Items > 1)
       return block::warp_reduce(block, fold_vectors(a, begin, n, block.lane(), lanes), a.op);
     else if constexpr (any_order)
-      return block::warp_reduce(block, fold(a, n, block.lane(), lanes, get), a.op, min(n, lanes));
+      return block::warp_reduce(block, fold(a, In(a.in + begin), n, block.lane(), lanes), a.op, min(n, lanes));
     else
-      return detail::fold_rows<A, rows>(block, a.op, n, 0, 1, get);
+      return detail::fold_rows<A, rows>(block, a.op, n, 0, 1, [&](int i) { return a.in[begin + i]; });
   }
 
   /// One segment.
@@ -231,11 +254,16 @@ private:
     if (block.thread() == 0 && mine) write(a, index, s.length() > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
   }
 
-  /// A segment for each `each` threads. Longer ones are folded by whole warps, or left to the block.
-  PMPP_HOST_DEVICE static void fold_by_groups(auto& block, shared& memory, const arguments& a, const plan& p,
-                                              std::int64_t task) {
+  /// The segment of a thread that folds it together with others. Those of eight threads are adjacent: their offsets, results and
+  /// elements are then in few sectors of memory.
+  PMPP_HOST_DEVICE static std::int64_t index_of(const plan& p, int thread, std::int64_t task) {
+    const int group = thread >> p.each_bits, log_side = max(0, 3 - p.each_bits);
+    return (((group >> log_side) * p.tasks + task) << log_side) + (group & ((1 << log_side) - 1));
+  }
+  /// A segment for each `each` threads. Longer ones are folded by whole warps, or left to the block: then one thread gets true.
+  PMPP_HOST_DEVICE static bool fold_by_groups(auto& block, const arguments& a, const plan& p, std::int64_t task) {
     const int rank = block.lane() & (p.each - 1);
-    const segment s = segment_at(a, p, (block.thread() >> p.each_bits) * p.tasks + task);
+    const segment s = segment_at(a, p, index_of(p, block.thread(), task));
     const bool together = s.length() > std::int64_t(p.each) * batch, left_to_block = s.length() > p.left_from;
     // Where order matters, each thread has some that are adjacent.
     const int n = together ? 0 : static_cast<int>(s.length()), share = any_order ? 1 : ceil_div(n, p.each),
@@ -244,10 +272,9 @@ private:
                                  : 0;
     A sum{};
     if constexpr (any_order)
-      sum = fold(a, n, rank, p.each, [&](int i) { return a.in[s.begin + i]; });
+      sum = fold(a, In(a.in + s.begin), n, rank, p.each);
     else
-      sum =
-          fold(a, max(0, min(share, n - rank * share)), 0, 1, [&](int i) { return a.in[s.begin + rank * share + i]; });
+      sum = fold(a, In(a.in + (s.begin + rank * share)), max(0, min(share, n - rank * share)), 0, 1);
     for (int d = 1; d < p.each; d *= 2) {
       const A right = block.shuffle_down(sum, d);
       if (rank + d < busy) sum = static_cast<A>(a.op(sum, right));
@@ -256,35 +283,53 @@ private:
       write(a, s.index, n > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
 
     const bool mine = rank == 0 && together && s.length() <= p.chunk();
-    if (mine && left_to_block)
-      memory.left[simt::atomic_add(&memory.left_count, 1) % folders] = static_cast<std::uint16_t>(block.thread());
     for (unsigned long_ones = block.ballot(mine && !left_to_block); long_ones != 0; long_ones &= long_ones - 1) {
       const segment t = block.shuffle(s, simt::trailing_zeros(long_ones));
       sum = fold_by_warp(block, a, t.begin, static_cast<int>(t.length()));
       if (block.lane() == 0) write(a, t.index, static_cast<A>(a.op(a.init, sum)));
     }
+    return mine && left_to_block;
+  }
+  /// The segments that threads have left to the block.
+  PMPP_HOST_DEVICE static void fold_left(auto& block, shared& memory, const arguments& a, const plan& p,
+                                         std::int64_t task) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // rare
+#endif
+    for (int w = 0; w < folders / lanes; ++w)
+      for (unsigned rest = memory.left[w]; rest != 0; rest &= rest - 1) {
+        fold_by_block(block, memory, a, p, index_of(p, w * lanes + simt::trailing_zeros(rest), task));
+        block.sync();
+      }
   }
 
-  /// Finds the segment of the first element of a chunk, as block::warp_search, and keeps the offsets that it has seen.
+  /// Finds the segment of the first element of a chunk, as block::warp_search, and keeps the offsets that it has seen. It is as good as
+  /// none if those left together are no longer than a chunk: where lengths are even, after a step or two.
   PMPP_HOST_DEVICE static void find_crossing(auto& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t chunk) {
     const std::int64_t element = chunk << p.chunk_bits;
-    segment s{0, static_cast<std::int64_t>(a.offsets[0]), 0};
-    for (std::int64_t after = p.segments; after > s.index;) {
-      const std::int64_t piece = ceil_div(after - s.index, std::int64_t(lanes));
-      const std::int64_t last = s.index + (block.lane() + 1) * piece - 1;  // of the lane's piece
-      std::int64_t end = element + 1;
-      if (last < after) end = static_cast<std::int64_t>(a.offsets[last + 1]);
-      const int pieces = block.warp_add(end <= element ? 1 : 0);
-      if (pieces > 0) s.begin = block.shuffle(end, pieces - 1);
-      s.index += pieces * piece;
-      if (after > s.index + piece - 1) {
-        after = s.index + piece - 1;
-        s.end = block.shuffle(end, min(pieces, lanes - 1));
+    value_of<Offsets> begin = a.offsets[0], end{};  // of those left, if they are known to end
+    std::int64_t index = 0;
+    bool ends = false;
+    const auto length = [&] { return static_cast<std::int64_t>(end) - static_cast<std::int64_t>(begin); };
+    for (std::int64_t after = p.segments; after > index;) {
+      const std::int64_t piece = (after - index + (lanes - 1)) >> floor_log2(lanes);
+      const std::int64_t last = index + (block.lane() + 1) * piece - 1;  // of the lane's piece
+      value_of<Offsets> seen{};
+      if (last < after) seen = a.offsets[last + 1];
+      const int pieces = block.warp_add(last < after && static_cast<std::int64_t>(seen) <= element ? 1 : 0);
+      if (pieces > 0) begin = block.shuffle(seen, pieces - 1);
+      index += pieces * piece;
+      if (after > index + piece - 1) {
+        after = index + piece - 1;
+        end = block.shuffle(seen, min(pieces, lanes - 1));
+        ends = true;
       }
+      if (ends && length() <= p.chunk()) break;
     }
-    if (s.index == p.segments) s.end = s.begin;  // there is none
-    if (block.lane() == 0) memory.crossing = s;
+    const bool found = index < p.segments && length() > p.chunk();
+    if (block.lane() == 0)
+      memory.crossing = {index, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(found ? end : begin)};
   }
 
   /// The share of a chunk in the segment that goes on into it, if that is longer than a chunk.
@@ -303,7 +348,7 @@ private:
     }
     block.sync();
     if (!memory.last) return;
-    const A sum = fold_together(block, memory, a, last - first + 1, [&](int i) { return a.shares[first + i]; });
+    const A sum = fold_together(block, memory, a, a.shares + first, last - first + 1);
     if (block.thread() == 0) {
       write(a, s.index, static_cast<A>(a.op(a.init, sum)));
       a.arrived[first] = 0;  // for the next launch

@@ -30,6 +30,7 @@
 #include <pmpp/block/search.hpp>
 #include <pmpp/block/segmented_scan.hpp>
 #include <pmpp/block/tile_state.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/segment_part.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/launch.hpp>
@@ -208,6 +209,7 @@ struct segmented_reduce_kernel {
     Op op;
     A init;
     std::int64_t lead;
+    divisor blocks;     ///< of the grid
     unsigned* started;  ///< zero; counts the blocks that have started
     block::tile_state<segment_carry<A>> carries;
   };
@@ -216,15 +218,21 @@ struct segmented_reduce_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     if (!find_piece(block, memory, a)) return;
+    // A sum that wraps (to zero, for the next launch): of one that does not the compiler makes one for the whole warp, and waits for it.
+    const auto last_ticket = static_cast<unsigned>(block.count() - 1);
+    unsigned ticket = 0;
+    if (block.thread() == 0 && last_ticket > 0) ticket = simt::atomic_increment_wrap(a.started, last_ticket);
     const piece& p = memory.mine;
     for (int k = 0; k < items; ++k) memory.marks[block.thread() * items + k] = 0;
     for (int tile = 0; tile < stages - 1; ++tile) load(block, memory, a, tile);
     std::int64_t segment = p.first_segment, next_end = -1;  // the next one to end; it ends at (-1: look)
     std::int64_t from = segment;                            // of the segments at hand
     ends at_hand = load_ends(block, memory, a, from);
-    if (block.thread() == 0)
+    if (block.thread() == 0) {
+      memory.started_last = ticket == last_ticket;
       memory.began_before = p.first_segment < p.end_segment && static_cast<std::int64_t>(at_hand.begin[0]) < p.begin &&
                             at_hand.begin[0] < at_hand.end[0];
+    }
     A accumulated{};
     bool has_accumulated = false;
     for (int tile = 0; tile < p.tiles; ++tile) {
@@ -289,7 +297,9 @@ private:
     if (block.warp() < 2 && asked <= segments) answer = a.offsets[asked];
     const auto origin = static_cast<std::int64_t>(a.offsets[0]);
     const std::int64_t steps = static_cast<std::int64_t>(a.offsets[segments]) - origin + segments;
-    const std::int64_t each_block = ceil_div(steps, block.count());
+    const std::int64_t each_block = steps >> 30 == 0
+                                        ? a.blocks.quotient(static_cast<std::uint32_t>(steps + block.count() - 1))
+                                        : ceil_div(steps, block.count());
     const auto step = [&](int i) { return min(steps, (block.index() + i) * each_block); };
     for (int i = block.warp(); i < 2; i += warps) {
       const auto before = [&](std::int64_t end, std::int64_t s) { return end - origin + s + 1 <= step(i); };
@@ -300,8 +310,6 @@ private:
       });
       if (block.lane() == 0) memory.split[i] = split;
     }
-    unsigned ticket = 0;
-    if (block.thread() == 0 && block.count() > 1) ticket = simt::atomic_add(a.started, 1u);
     block.sync();
     if (block.thread() == 0) {
       piece& p = memory.mine;
@@ -321,7 +329,6 @@ private:
       p.has_short = p.end - p.begin <= short_average * (p.end_segment - p.first_segment);
       memory.carry = segment_part<A>{};
       memory.first = segment_part<A>{};
-      memory.started_last = ticket == unsigned(block.count()) - 1;
     }
     block.sync();
     return true;
@@ -553,7 +560,6 @@ private:
     const int each_thread = ceil_div(blocks, threads), first = min(blocks, block.thread() * each_thread);
     const int end = min(blocks, first + each_thread);
     const join join_with{a.op};
-    if (block.thread() == 0) simt::store(a.started, 0u);  // for the next launch
     segment_part<A> own{};
     segment_carry<A> c{};
     for (int i = first; i < end; ++i) {
@@ -593,7 +599,7 @@ void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input
     void* const state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
     pmpp::launch(where, blocks, kernel{},
                  typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, lead,
-                                            started, slots(state, memory.data())});
+                                            divisor(blocks), started, slots(state, memory.data())});
   };
   block::with_access(in.first, [&](auto wide, std::int64_t lead) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.

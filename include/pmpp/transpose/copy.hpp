@@ -27,20 +27,21 @@ struct copy_rows_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const plane<const unsigned char>& a, const plane<unsigned char>& b,
-                                   const tiling& cut, std::int64_t row_bytes) const {
+                                   const tiling& cut, divisor across, std::int64_t row_bytes) const {
     simt::previous_kernels_done();
     constexpr std::int64_t size = sizeof(Word);
-    const auto i = static_cast<std::uint32_t>(block.index()), tiles_x = static_cast<std::uint32_t>(cut.tiles_x);
-    const tile_position at{i / tiles_x, i % tiles_x};
+    const auto i = static_cast<std::uint32_t>(block.index());
+    const tile_position at{across.quotient(i), i - across.quotient(i) * across.value()};
     Word value[items];
     for (int r = 0; r < items; ++r) {
       const tile_position p = element(block, cut, at, r);
-      if (p.y < cut.height && (p.x + 1) * size <= row_bytes) value[r] = *reinterpret_cast<const Word*>(a.at(p.y, p.x));
+      if (p.y < cut.height && (std::int64_t(p.x) + 1) * size <= row_bytes)
+        value[r] = *reinterpret_cast<const Word*>(a.at(p.y, p.x));
     }
     for (int r = 0; r < items; ++r) {
       const tile_position p = element(block, cut, at, r);
       if (p.y >= cut.height) break;
-      if ((p.x + 1) * size <= row_bytes)
+      if ((std::int64_t(p.x) + 1) * size <= row_bytes)
         *reinterpret_cast<Word*>(b.at(p.y, p.x)) = value[r];
       else
         for (std::int64_t k = 0; k < row_bytes - p.x * size; ++k) b.at(p.y, p.x)[k] = a.at(p.y, p.x)[k];
@@ -50,8 +51,8 @@ struct copy_rows_kernel {
 private:
   template <class Block>
   PMPP_HOST_DEVICE static tile_position element(Block& block, const tiling& cut, tile_position at, int r) {
-    const int i = block.thread() + r * threads;
-    return {cut.first_y(at.y) + (i >> cut.log_width), cut.first_x(at.x) + (i & ((1 << cut.log_width) - 1))};
+    const unsigned i = static_cast<unsigned>(block.thread() + r * threads);
+    return {cut.first_y(at.y) + (i >> cut.log_width), cut.first_x(at.x) + (i & ((1u << cut.log_width) - 1))};
   }
 };
 
@@ -75,7 +76,8 @@ void launch_copy(const P& where, const transposition<T>& t, std::int64_t step_a,
                    floor_log2(kernel::threads * kernel::items), 0);
   launch(where, cut.tiles(), kernel{},
          plane<const unsigned char>{reinterpret_cast<const unsigned char*>(t.a.data), t.a.pitch * size, step_a},
-         plane<unsigned char>{reinterpret_cast<unsigned char*>(t.b.data), t.b.pitch * size, step_b}, cut, row_bytes);
+         plane<unsigned char>{reinterpret_cast<unsigned char*>(t.b.data), t.b.pitch * size, step_b}, cut,
+         divisor(cut.tiles_x), row_bytes);
 }
 
 /// Copies rows that are adjacent in A and in B, or less so.

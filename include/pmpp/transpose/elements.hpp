@@ -20,20 +20,22 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Calls f(r, place, row, offset) for a thread's places in a tile, r = 0 ... Items - 1: every `Threads`-th along rows of
-/// 2^log_row places, which are `along` elements apart in memory; rows are `across` elements apart. Short: no row has more places
-/// than there are threads.
-template <int Threads, int Items, bool Short, class F>
-PMPP_HOST_DEVICE void for_each_place(int thread, int log_row, std::int64_t along, std::int64_t across, F f) {
-  const int place = thread & ((1 << log_row) - 1), row = thread >> log_row, rows = Threads >> log_row;
+/// Calls f(r, place, row, at) for a thread's places in a tile, r = 0 ... Items - 1: every `Threads`-th along rows of 2^log_row places.
+/// `at` goes with them from `first` on: places are `along` elements apart in memory, rows `across`. Short: no row has more places than
+/// there are threads.
+template <int Threads, int Items, bool Short, class Element, class F>
+PMPP_HOST_DEVICE void for_each_place(int thread, int log_row, Element* first, std::int64_t along, std::int64_t across,
+                                     F f) {
+  const unsigned t = static_cast<unsigned>(thread), mask = (1u << log_row) - 1, rows = unsigned(Threads) >> log_row;
   if (Short || rows != 0) {  // whole rows at a time: no multiplication a step
+    const unsigned place = t & mask, row = t >> log_row;
     const std::int64_t step = rows * across;
-    std::int64_t offset = place * along + row * across;
-    for (int r = 0; r < Items; ++r, offset += step) f(r, place, row + r * rows, offset);
+    Element* at = first + (place * along + row * across);
+    for (int r = 0; r < Items; ++r, at += step) f(r, place, row + unsigned(r) * rows, at);
   } else {
     for (int r = 0; r < Items; ++r) {
-      const int i = thread + r * Threads, to = i & ((1 << log_row) - 1), in = i >> log_row;
-      f(r, to, in, to * along + in * across);
+      const unsigned i = t + unsigned(r * Threads), place = i & mask, row = i >> log_row;
+      f(r, place, row, first + (place * along + row * across));
     }
   }
 }
@@ -53,6 +55,7 @@ struct element_tile {
   /// A place is left out after each 32 elements, so that a column meets all banks.
   struct memory {
     cell element[threads * items * 33 / 32 + 1];
+    PMPP_HOST_DEVICE static unsigned place_of(unsigned i) { return i + i / 32; }
   };
 
   /// What a thread has read of a tile.
@@ -64,38 +67,40 @@ struct element_tile {
   PMPP_HOST_DEVICE static part load(Block& block, memory&, const plane<const T>& a, const tiling& cut,
                                     tile_position at) {
     const T* first = a.at(cut.first_y(at.y), cut.first_x(at.x));
-    const int height = cut.height_of(at), width = cut.width_of(at);
-    part x;
-    for_each_place<threads, items, has_few>(block.thread(), cut.log_width, a.step, a.pitch,
-                                            [&](int r, int col, int y, std::int64_t offset) {
-                                              if (y < height && col < width)
-                                                copy_element<T>(x.value + r, first + offset);
+    const unsigned height = cut.height_of(at), width = cut.width_of(at);
+    part to;
+    for_each_place<threads, items, has_few>(block.thread(), cut.log_width, first, a.step, a.pitch,
+                                            [&](int r, unsigned x, unsigned y, const T* from) {
+                                              if (y < height && x < width) copy_element<T>(to.value + r, from);
                                             });
-    return x;
+    return to;
   }
   /// Ends a load.
   template <class Block>
   PMPP_HOST_DEVICE static void arrive(Block& block, memory& tile, const part& x) {
-    for (int r = 0; r < items; ++r) {
-      const int to = block.thread() + r * threads;
-      tile.element[to + to / 32] = x.value[r];
+    const auto thread = static_cast<unsigned>(block.thread());
+    if constexpr (threads % 32 == 0) {
+      cell* const to = tile.element + memory::place_of(thread);
+      for (int r = 0; r < items; ++r) to[r * (threads + threads / 32)] = x.value[r];
+    } else {
+      for (int r = 0; r < items; ++r) tile.element[memory::place_of(thread + unsigned(r * threads))] = x.value[r];
     }
   }
   template <class Block>
   PMPP_HOST_DEVICE static void store(Block& block, const memory& tile, const plane<T>& b, const tiling& cut,
                                      tile_position at) {
     T* first = b.at(cut.first_y(at.y), cut.first_x(at.x));
-    const int height = cut.height_of(at), width = cut.width_of(at);
+    const unsigned height = cut.height_of(at), width = cut.width_of(at);
     cell value[items];
-    for (int r = 0; r < items; ++r) {
-      const int i = block.thread() + r * threads;
-      const int from = ((i & ((1 << cut.log_height) - 1)) << cut.log_width) + (i >> cut.log_height);
-      value[r] = tile.element[from + from / 32];
-    }
-    for_each_place<threads, items, has_few>(block.thread(), cut.log_height, b.pitch, b.step,
-                                            [&](int r, int y, int x, std::int64_t offset) {
-                                              if (y < height && x < width) copy_element<T>(first + offset, value + r);
-                                            });
+    const auto for_each = [&](auto f) {
+      for_each_place<threads, items, has_few>(block.thread(), cut.log_height, first, b.pitch, b.step, f);
+    };
+    for_each([&](int r, unsigned y, unsigned x, T*) {
+      value[r] = tile.element[memory::place_of((y << cut.log_width) + x)];
+    });
+    for_each([&](int r, unsigned y, unsigned x, T* to) {
+      if (y < height && x < width) copy_element<T>(to, value + r);
+    });
   }
 };
 
@@ -112,9 +117,7 @@ struct transpose_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const plane<const T>& a, const plane<T>& b,
                                    const tiling& cut) const {
     simt::previous_kernels_done();
-    // Down first: blocks that run together write adjacent parts of the rows of B. Blocks are fewer than 2^31.
-    const auto i = static_cast<std::uint32_t>(block.index()), tiles_y = static_cast<std::uint32_t>(cut.tiles_y);
-    const tile_position at{i % tiles_y, i / tiles_y};
+    const tile_position at = cut.tile_of(block.index());
     Tile::arrive(block, memory.tile, Tile::load(block, memory.tile, a, cut, at));
     block.sync();
     Tile::store(block, memory.tile, b, cut, at);
@@ -135,7 +138,7 @@ struct transpose_in_place_kernel {
                                    const tiling& cut) const {
     simt::previous_kernels_done();
     const auto i = static_cast<std::uint32_t>(block.index()), tiles = static_cast<std::uint32_t>(cut.tiles_x);
-    const tile_position upper = tile_in_triangle(i, tiles), lower{upper.x, upper.y};
+    const tile_position upper = tile_in_triangle(i, tiles, cut.by), lower{upper.x, upper.y};
     if constexpr (Tile::has_few) {  // on the diagonal both are the same: to write it twice is shorter code
       const auto side = [&](int s) { return s == 0 ? upper : lower; };
       typename Tile::part part[2];

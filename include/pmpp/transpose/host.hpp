@@ -78,7 +78,8 @@ void transpose_on_host(const host_policy& where, const transposition<T>& t) {
   const std::int64_t side = host_side<T>, tiles_x = ceil_div(t.width, side), tiles_y = ceil_div(t.height, side);
   if (t.in_place) {
     host_loop::parallel_for(where, tiles_x * (tiles_x + 1) / 2, [&](std::int64_t i) {
-      const tile_position at = tile_in_triangle(i, tiles_x);
+      const auto tiles = static_cast<std::uint32_t>(tiles_x);
+      const tile_position at = tile_in_triangle(static_cast<std::uint32_t>(i), tiles, divisor(tiles | 1));
       swap_tiles(t, at.y * side, at.x * side);
     });
   } else if (t.copies_rows() && t.width >= 64) {

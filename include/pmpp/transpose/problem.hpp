@@ -98,9 +98,29 @@ struct transposition {
                0;
   }
 
+  /// Rows from y on and columns from x on, so many at most.
+  transposition part(std::int64_t y, std::int64_t x, std::int64_t rows, std::int64_t cols) const {
+    transposition t = *this;
+    t.a.data = a.at(y, x);
+    t.b.data = b.at(y, x);
+    t.height = min(rows, height - y);
+    t.width = min(cols, width - x);
+    return t;
+  }
+
 private:
   static std::int64_t size_of(std::int64_t stride) { return stride < 0 ? -stride : stride; }
 };
+
+/// Kernels count rows and columns in 32 bits: calls f(task), or for parts of one that has more.
+template <class T, class F>
+void for_each_part(const transposition<T>& t, F f) {
+  const std::int64_t most = std::int64_t(1) << 30,
+                     most_cols = t.copies ? most >> ceil_log2(sizeof(T)) : most;  // in bytes
+  if (t.in_place) return f(t);
+  for (std::int64_t y = 0; y < t.height; y += most)
+    for (std::int64_t x = 0; x < t.width; x += most_cols) f(t.part(y, x, most, most_cols));
+}
 
 }  // namespace detail
 }  // namespace pmpp::inline PMPP_BACKEND

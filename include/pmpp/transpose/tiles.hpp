@@ -55,6 +55,7 @@ struct cover {
   int before;       ///< at most so far before the place where it would begin otherwise
   bool exact;       ///< it begins and ends there instead: tiles do not share rows of A
   bool as_one_row;  ///< a tile's rows are adjacent in A, and read as one
+  divisor by;       ///< tiles_y; in place tiles_x | 1
 
   std::int64_t tiles() const { return tiles_y * tiles_x; }
 };
@@ -87,8 +88,8 @@ struct tile_of {
     int first;          ///< bytes from row y to where the part of a row of B begins that begins at a boundary
     int low, high;      ///< bytes from there to the first one of a row of B that is the tile's, and past the last
 
-    PMPP_HOST_DEVICE part(const cover& cut, tile_position at) : x(at.x * cut.columns) {
-      const std::int64_t begin = at.y * cut.advance, end = begin + cut.advance, all = cut.height * Size;
+    PMPP_HOST_DEVICE part(const cover& cut, tile_position at) : x(std::int64_t(at.x) * cut.columns) {
+      const std::int64_t begin = std::int64_t(at.y) * cut.advance, end = begin + cut.advance, all = cut.height * Size;
       y = (begin - cut.before + Size * std::int64_t(1 << 20)) / Size - (1 << 20);  // rounds down
       first = static_cast<int>(begin - y * Size);
       height = static_cast<int>(min(ceil_div(end, std::int64_t(Size)), cut.height) - y);
@@ -231,8 +232,8 @@ struct transpose_tiles_kernel {
                                    const cover& cut) const {
     simt::previous_kernels_done();
     // Down first: blocks that run together write adjacent parts of the rows of B. Blocks are fewer than 2^31.
-    const auto i = static_cast<std::uint32_t>(block.index()), tiles_y = static_cast<std::uint32_t>(cut.tiles_y);
-    const typename Tile::part part(cut, {i % tiles_y, i / tiles_y});
+    const auto i = static_cast<std::uint32_t>(block.index()), x = cut.by.quotient(i);
+    const typename Tile::part part(cut, {i - x * cut.by.value(), x});
     Tile::load(block, block.dynamic_shared(), a, cut, part);
     simt::copy_async_wait<0>();
     block.sync();
@@ -251,7 +252,7 @@ struct exchange_tiles_kernel {
                                    const cover& cut, int tile_bytes) const {
     simt::previous_kernels_done();
     const tile_position at =
-        tile_in_triangle(static_cast<std::uint32_t>(block.index()), static_cast<std::uint32_t>(cut.tiles_x));
+        tile_in_triangle(static_cast<std::uint32_t>(block.index()), static_cast<std::uint32_t>(cut.tiles_x), cut.by);
     const typename Tile::part upper(cut, at), lower(cut, {at.x, at.y});
     std::byte *const first = block.dynamic_shared(), *const second = first + tile_bytes;
     Tile::load(block, first, a, cut, upper);
@@ -299,6 +300,7 @@ cover cover_of(std::int64_t height, std::int64_t width, const byte_rows<const st
   }
   cut.tiles_x = ceil_div(width, std::int64_t(cut.columns));
   cut.tiles_y = ceil_div(height * Size + cut.before, std::int64_t(cut.advance));
+  cut.by = divisor(cut.tiles_y);
   return cut;
 }
 
@@ -323,6 +325,7 @@ cover cover_in_place(std::int64_t width, const byte_rows<std::byte>& b, int byte
   while (Tile::covered(Tile::word << cut.log_words) < cut.columns * Size) ++cut.log_words;
   cut.pitch = (Tile::word << cut.log_words) + Tile::gap;
   cut.tiles_x = cut.tiles_y = ceil_div(width, std::int64_t(cut.columns));
+  cut.by = divisor(cut.tiles_x | 1);
   return cut;
 }
 

@@ -75,10 +75,11 @@ private:
   template <bool Whole, class Block>
   PMPP_HOST_DEVICE static void load_vectors(Block& block, memory& tile, const plane<const T>& a, const tiling& cut,
                                             tile_position at) {
-    const std::int64_t y0 = cut.first_y(at.y), x0 = cut.first_x(at.x);
+    const std::uint32_t y0 = cut.first_y(at.y), x0 = cut.first_x(at.x);
     const int log_row = cut.log_width - log_items;
     for (int r = 0; r < vectors; ++r) {
-      const int i = block.thread() + r * threads, y = i >> log_row, x = (i & ((1 << log_row) - 1)) << log_items;
+      const int i = block.thread() + r * threads;
+      const unsigned y = unsigned(i) >> log_row, x = (unsigned(i) & ((1u << log_row) - 1)) << log_items;
       if (!Whole && y >> cut.log_height != 0) break;
       bytes_of<16>& slot = tile.vector[place(i, cut)];
       if (Whole || (y0 + y < cut.height && x0 + x + items <= cut.width)) {
@@ -94,7 +95,7 @@ private:
   template <bool Whole, class Block>
   PMPP_HOST_DEVICE static void store_vectors(Block& block, const memory& tile, const plane<T>& b, const tiling& cut,
                                              tile_position at) {
-    const std::int64_t y0 = cut.first_y(at.y), x0 = cut.first_x(at.x);
+    const std::uint32_t y0 = cut.first_y(at.y), x0 = cut.first_x(at.x);
     const int log_row = cut.log_width - log_items, log_col = cut.log_height - log_items, low = min(3, log_col);
     for (int r = 0; r < ceil_div(vectors, columns); ++r) {
       const int i = block.thread() + r * threads;
@@ -108,7 +109,7 @@ private:
       }
       bytes_of<16> out[columns];
       turner<size, columns>::turn(in, out);
-      const std::int64_t y = y0 + (q << log_items), x = x0 + (column << log_items) + part * columns;
+      const unsigned y = y0 + unsigned(q << log_items), x = x0 + unsigned((column << log_items) + part * columns);
       for (int g = 0; g < columns; ++g) {
         if (Whole || (y + items <= cut.height && x + g < cut.width)) {
           *reinterpret_cast<bytes_of<16>*>(b.at(y, x + g)) = out[g];
