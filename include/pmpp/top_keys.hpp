@@ -80,6 +80,7 @@ struct put_all_kernel {
 template <class Source, class Output>
 struct join_lists_kernel {
   using keys = typename Source::keys;
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256;
   struct arguments {
     equal_rows parts;
@@ -90,6 +91,7 @@ struct join_lists_kernel {
   };
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    simt::previous_kernels_done();
     const auto length = [&](std::int64_t part) { return min(a.k, a.parts.end(part) - a.parts.begin(part)); };
     for (std::int64_t at = block.index() * threads + block.thread(); at < a.parts.rows * a.k;
          at += block.count() * threads) {
@@ -162,7 +164,7 @@ public:
     while (threads < kernel::threads &&
            k > kernel::room_for(threads, !one_block && longest <= kernel::room_for(threads, true)))
       threads *= 2;
-    typename kernel::arguments a{source,  rows,    k,     selection_stage::whole, 1, 0, {}, {}, nullptr,
+    typename kernel::arguments a{source,  rows,    k,     selection_stage::whole, divisor(1), 0, {}, {}, nullptr,
                                  nullptr, nullptr, output};
     if (one_block || longest <= Tuning.one_block) {
       pmpp::launch(where, kernel::shape(min(most_rows, 64 * resident), threads), kernel{}, a);
@@ -180,7 +182,7 @@ public:
     enqueue_sample<sampling>(memory, s, slots, most_rows, a);
     a.list = take_list(memory, most_rows * of_list);
     a.list_room = of_list;
-    a.parts = static_cast<int>(parts);
+    a.parts = divisor(parts);
     a.stage = selection_stage::part;
     pmpp::launch(where, kernel::shape(most_rows * parts, threads), kernel{}, a);
   }
@@ -234,26 +236,17 @@ public:
       using sampling = sample_keys_kernel<source_type, equal_rows, Tuning>;
       const typename sampling::arguments s = sample_shape<sampling>(row, n, k, source);
       const std::int64_t slots = sampling::most_slots;
-      typename kernel::arguments a{source,
-                                   row,
-                                   k,
-                                   selection_stage::gather,
-                                   static_cast<int>(parts_of_row(1, n, resident)),
-                                   n,
-                                   list,
-                                   {},
-                                   nullptr,
-                                   nullptr,
-                                   nullptr,
-                                   output};
+      typename kernel::arguments a{
+          source,  row,     k,     selection_stage::gather, divisor(parts_of_row(1, n, resident)), n, list, {}, nullptr,
+          nullptr, nullptr, output};
       scratch memory(where, list_bytes(slots) + list_bytes(1), sizeof(unsigned));
       a.found = words.take<std::int64_t>(1);
       a.too_few = reinterpret_cast<bool*>(words.take<std::int64_t>(1));
       enqueue_sample<sampling>(memory, s, slots, 1, a);
-      pmpp::launch(where, kernel::shape(a.parts, Tuning.threads), kernel{}, a);
+      pmpp::launch(where, kernel::shape(a.parts.value(), Tuning.threads), kernel{}, a);
       listed = {n, a.found, true};
       a.stage = selection_stage::rest;
-      pmpp::launch(where, kernel::shape(a.parts, Tuning.threads), kernel{}, a);
+      pmpp::launch(where, kernel::shape(a.parts.value(), Tuning.threads), kernel{}, a);
     }
     bool sorts = true;
     if constexpr (std::is_same_v<Order, any_order> && !keys::wide) {
@@ -374,7 +367,7 @@ private:
                    parts > 1 ? static_cast<std::size_t>(most_rows) * sizeof(unsigned) : 0);
     const int threads = longest <= Tuning.short_row ? Tuning.short_threads : Tuning.threads;
     pmpp::launch(where, grid{min(most_rows * parts, std::int64_t(1) << 30), threads}, kernel{},
-                 typename kernel::arguments{source, rows, static_cast<int>(parts),
+                 typename kernel::arguments{source, rows, divisor(parts),
                                             parts > 1 ? take_list(memory, most_rows * parts) : key_list<keys>{},
                                             memory.state(), output});
   }

@@ -61,7 +61,7 @@ struct held_rows_kernel {
     Source source;
     equal_rows rows;
     std::int64_t k, slice;  ///< slice: elements of a block
-    int blocks;             ///< of a row
+    int blocks;             ///< of a row, a power of two
     int keys_bytes;         ///< of dynamic shared memory, in front of the codes
     Output output;
   };
@@ -107,9 +107,9 @@ private:
         : block(b),
           memory(m),
           a(arguments_),
-          row(static_cast<unsigned>(b.index()) / static_cast<unsigned>(arguments_.blocks)),
+          row(static_cast<unsigned>(b.index()) >> floor_log2(arguments_.blocks)),
           begin(arguments_.rows.begin(row)),
-          rank(static_cast<int>(static_cast<unsigned>(b.index()) % static_cast<unsigned>(arguments_.blocks))) {
+          rank(static_cast<int>(b.index()) & (arguments_.blocks - 1)) {
       const std::int64_t n = a.rows.end(row) - begin;
       k = static_cast<int>(min(a.k, n));
       from = static_cast<int>(min(rank * a.slice, n));

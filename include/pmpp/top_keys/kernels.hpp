@@ -25,6 +25,7 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/merge.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/execution.hpp>
 #include <pmpp/launch.hpp>
@@ -32,6 +33,7 @@
 #include <pmpp/nth_element.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/top_keys/keys.hpp>
 #include <pmpp/top_keys/rows.hpp>
 
@@ -111,6 +113,7 @@ template <class Source, class Rows, top_k_tuning Tuning>
 struct sample_keys_kernel {
   using keys = typename Source::keys;
   using key = typename Source::key;
+  static constexpr bool begins_early = simt::can_begin_early;
   static_assert((Tuning.threads & (Tuning.threads - 1)) == 0 &&
                     (Tuning.short_threads & (Tuning.short_threads - 1)) == 0,
                 "pmpp: the numbers of threads of top_k_tuning are powers of two");
@@ -133,9 +136,11 @@ struct sample_keys_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t row = block.index() / a.blocks, begin = a.rows.begin(row), n = a.rows.end(row) - begin;
+    simt::previous_kernels_done();
+    const std::int64_t row = block.index() >> floor_log2(a.blocks), begin = a.rows.begin(row),
+                       n = a.rows.end(row) - begin;
     const int all = a.blocks * block.threads();
-    const int own = static_cast<int>(block.index() % a.blocks) * block.threads() + block.thread();
+    const int own = (static_cast<int>(block.index()) & (a.blocks - 1)) * block.threads() + block.thread();
     const sample_plan plan(n, min(a.k, n), all * a.clusters, most_slots, max(64, all / simt::warp_size),
                            Source::widest);
     const auto found = a.slots.from(row * most_slots);
@@ -156,6 +161,11 @@ struct sample_keys_kernel {
   }
 };
 
+/// The row of a unit of work; rows of several parts are fewer than 2^31.
+PMPP_HOST_DEVICE inline std::int64_t row_of_unit(const divisor& parts, std::int64_t unit) {
+  return parts.value() == 1 ? unit : parts.quotient(static_cast<std::uint32_t>(unit));
+}
+
 /// What a top_keys_kernel does with a row.
 enum class selection_stage {
   whole,   ///< all, alone
@@ -168,6 +178,7 @@ template <class Source, class Rows, class Output, top_k_tuning Tuning>
 struct top_keys_kernel {
   using keys = typename Source::keys;
   using key = typename Source::key;
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = max(Tuning.threads, Tuning.large_threads),
                        min_blocks = max(1, Tuning.blocks*Tuning.threads / threads),
                        loads = max(1, min(Tuning.loads, 32 / Source::items));
@@ -191,7 +202,7 @@ struct top_keys_kernel {
     Rows rows;
     std::int64_t k;
     selection_stage stage;
-    int parts;               ///< blocks of a row
+    divisor parts;           ///< blocks of a row
     std::int64_t list_room;  ///< of a row's list
     key_list<typename Source::keys> list, limits;
     std::int64_t* found;  ///< keys in the list of a row
@@ -202,10 +213,12 @@ struct top_keys_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t units = a.rows.size() * a.parts;
-    for (std::int64_t unit = block.index(); unit < units; unit += block.count())
-      row_of_block<Block>(block, memory, a, unit)
-          .take(a.parts == 1 ? 0 : static_cast<int>(static_cast<unsigned>(unit) % static_cast<unsigned>(a.parts)));
+    simt::previous_kernels_done();
+    const std::int64_t units = a.rows.size() * a.parts.value();
+    for (std::int64_t unit = block.index(); unit < units; unit += block.count()) {
+      const std::int64_t row = row_of_unit(a.parts, unit);
+      row_of_block<Block>(block, memory, a, row).take(static_cast<int>(unit - row * a.parts.value()));
+    }
   }
 
 private:
@@ -219,12 +232,12 @@ private:
     int room, k;  ///< k: at most half of the room, if the row does not fit; of gathered rows not used
     key limit = keys::last();
 
-    PMPP_HOST_DEVICE row_of_block(Block& b, shared& m, const arguments& arguments_, std::int64_t unit)
+    PMPP_HOST_DEVICE row_of_block(Block& b, shared& m, const arguments& arguments_, std::int64_t row_)
         : block(b),
           memory(m),
           a(arguments_),
           slots(*reinterpret_cast<room_of_block*>(b.dynamic_shared())),
-          row(a.parts == 1 ? unit : static_cast<unsigned>(unit) / static_cast<unsigned>(a.parts)),
+          row(row_),
           begin(a.rows.begin(row)),
           n(a.rows.end(row) - begin),
           room(room_of_block::size(b.threads())) {
@@ -240,7 +253,7 @@ private:
       if (a.stage == selection_stage::rest && !*a.too_few) return;
       // Alone: it has the row for itself, or the row's list.
       bool alone = a.stage == selection_stage::whole, from_list = false, samples = alone;
-      int parts = a.parts;
+      int parts = static_cast<int>(a.parts.value());
       const auto list = a.list.from(row * a.list_room);
       std::int64_t count = n;
       if (!alone) limit = a.limits[row];
@@ -260,7 +273,7 @@ private:
         } else {
           write_to_list();
           if (gathers()) return note_too_few();
-          if (!is_last_block(block, &a.arrived[row], a.parts, memory.last)) return;
+          if (!is_last_block(block, &a.arrived[row], parts, memory.last)) return;
           alone = samples = true;
           part = 0;
           parts = 1;
@@ -283,7 +296,7 @@ private:
       if (block.thread() == 0) memory.count = 0;
     }
     PMPP_HOST_DEVICE void note_too_few() {
-      if (a.stage == selection_stage::gather && is_last_block(block, a.arrived, a.parts, memory.last) &&
+      if (a.stage == selection_stage::gather && is_last_block(block, a.arrived, a.parts.value(), memory.last) &&
           block.thread() == 0)
         *a.too_few = a.found[row] < min(a.k, n);
     }
@@ -386,6 +399,7 @@ template <class Source, class Rows, class Output, top_k_tuning Tuning>
 struct first_key_kernel {
   using keys = typename Source::keys;
   using key = typename Source::key;
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads, min_blocks = Tuning.blocks,
                        loads = max(1, min(Tuning.loads, 32 / Source::items));
 
@@ -396,7 +410,7 @@ struct first_key_kernel {
   struct arguments {
     Source source;
     Rows rows;
-    int parts;              ///< blocks of a row
+    divisor parts;          ///< blocks of a row
     key_list<keys> firsts;  ///< of the parts
     unsigned* arrived;
     Output output;
@@ -404,13 +418,16 @@ struct first_key_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t units = a.rows.size() * a.parts;
+    simt::previous_kernels_done();
+    const int parts = static_cast<int>(a.parts.value());
+    const std::int64_t units = a.rows.size() * parts;
     for (std::int64_t unit = block.index(); unit < units; unit += block.count()) {
-      const std::int64_t row = unit / a.parts, begin = a.rows.begin(row), end = a.rows.end(row);
+      const std::int64_t row = row_of_unit(a.parts, unit), part = unit - row * parts, begin = a.rows.begin(row),
+                         end = a.rows.end(row);
       auto best = static_cast<typename keys::code>(~typename keys::code(0));
       std::int64_t place = begin;  // where no code is less than that, the first element is the first
       a.source.template for_each_tile<loads>(
-          block, begin, end, unit % a.parts, a.parts,
+          block, begin, end, part, parts,
           [&](auto code, std::int64_t i) {
             place = code < best ? i : place;
             best = min(code, best);
@@ -418,16 +435,16 @@ struct first_key_kernel {
           },
           [](unsigned, const auto&) {});
       // The beginning of a row that lies within a vector is visited after whole vectors: of equals it is the first.
-      if (block.thread() == 0 && unit % a.parts == 0 && (begin - a.source.lead) % Source::items != 0)
+      if (block.thread() == 0 && part == 0 && (begin - a.source.lead) % Source::items != 0)
         for (std::int64_t i = min(end, begin + Source::items) - 1; i >= begin; --i)
           if (a.source.code(i) == best) place = i;
       key first = least_of_block(block, memory, keys::make(best, place - begin));
-      if (a.parts > 1) {
+      if (parts > 1) {
         if (block.thread() == 0) a.firsts.set(unit, first);
-        if (!is_last_block(block, &a.arrived[row], a.parts, memory.last)) continue;
+        if (!is_last_block(block, &a.arrived[row], parts, memory.last)) continue;
         first = keys::last();
-        for (int p = block.thread(); p < a.parts; p += block.threads()) {
-          const key x = a.firsts[row * a.parts + p];
+        for (int p = block.thread(); p < parts; p += block.threads()) {
+          const key x = a.firsts[row * parts + p];
           if (x < first) first = x;
         }
         first = least_of_block(block, memory, first);
