@@ -157,8 +157,9 @@ struct run_kernel {
     return even * strips > fitting_rows / most * most ? even : most;
   }();
   static constexpr int most_strips = fitting_rows / each, most_rows = each * most_strips;
-  /// In short inputs a lane has no more than this: code without room for others is shorter. Each instruction of it is waited for.
-  static constexpr int few = min(each, 2);
+  /// In short inputs a lane has no more than this: code without room for others is shorter. Each instruction of it is waited for. (Of
+  /// lengths there is none: of some types ptxas of CUDA 13.0 finds no predicates for it.)
+  static constexpr int few = lengths ? each : min(each, 2);
 
   struct alignas(128) shared {
     block::tile_pipeline_memory<state> pipeline;
@@ -263,10 +264,7 @@ struct run_kernel {
         },
         [&](int tile, int stage, auto exchange) { join_warps(block, memory, a, p, tile, stage, exchange); },
         [&](int tile, int stage) {
-          if (lengths && few < each && p.vectors <= few)
-            write(block, memory, a, part<false, few>(block, memory, p, tile, stage), stage);
-          else
-            write(block, memory, a, part<false>(block, memory, p, tile, stage), stage);
+          write(block, memory, a, part<false>(block, memory, p, tile, stage), stage);
           block.sync_warp();
         });
     a.others.finish(block, memory.pipeline.look_back, p.tiles);  // the last block finds all written where it counts
