@@ -159,3 +159,33 @@ TEST_ALL_PLACES("gemm_batched: matrices times vectors") {
     try_floats<where>(of_rows ? 1 : m, of_rows ? m : 1, k, batch, round & 2, round & 4, round & 8);
   }
 }
+
+TEST_CASE("gemm_batched: a batch of more products than one call takes goes in parts, which are those products") {
+  const std::int64_t m = 3, n = 2, k = 4, batch = 8, c_stride = 7;
+  const auto a = test::random_values<int>(m * k * batch), b = test::random_values<int>(k * n);
+  for (const std::int64_t most : {1, 3, 4, 8, 100}) {
+    CAPTURE(most);
+    auto wanted = test::random_values<int>(c_stride * batch);
+    auto c = wanted;
+    const auto problem_of = [&](int* to) {
+      return pmpp::detail::gemm_problem<int, int, int, int, pmpp::no_epilogue>{
+          {a.data(), m, k, 1, m * k}, {b.data(), n, 1, n, 0}, {to, m, n, n, 1, c_stride}, k, batch, {2, -1, {}, false}};
+    };
+    pmpp::detail::gemm_by_definition<int>(problem_of(wanted.data()));
+    std::int64_t seen = 0;
+    pmpp::detail::each_part_of_batch(problem_of(c.data()), most, [&](const auto& part) {
+      CHECK((part.batch > 0 && part.batch <= most));
+      seen += part.batch;
+      pmpp::detail::gemm_by_definition<int>(part);
+    });
+    CHECK(seen == batch);
+    CHECK(c == wanted);
+  }
+  const auto of = [](std::int64_t rows, std::int64_t cols) {
+    return pmpp::detail::gemm_problem<int, int, int, int, pmpp::no_epilogue>{
+        {nullptr, rows, 1, 1, 0}, {nullptr, cols, 1, 1, 0}, {nullptr, rows, cols, cols, 1, 0}, 1, 1, {1, 0, {}, false}};
+  };
+  CHECK(pmpp::detail::most_products(of(1, 1)) == std::int64_t(1) << 30);
+  CHECK(pmpp::detail::most_products(of(16, 8)) == std::int64_t(1) << 27);
+  CHECK(pmpp::detail::most_products(of(std::int64_t(1) << 20, std::int64_t(1) << 20)) == 1);
+}

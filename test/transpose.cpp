@@ -420,3 +420,28 @@ TEST_CASE("past 2^31 and 2^32 elements") {
   }
 }
 #endif
+
+TEST_CASE("transpose: more rows or columns than kernels count go in parts, which are all of them once") {
+  // Of 3 x 2^31 + 5 elements, and the other way round; no element is touched.
+  const std::int64_t tall = (std::int64_t(1) << 31) + 5;
+  std::uint8_t some = 0;
+  for (const bool down : {false, true}) {
+    CAPTURE(down);
+    const std::int64_t rows = down ? tall : 3, cols = down ? 3 : tall;
+    const pmpp::matrix_view<const std::uint8_t> from(&some, rows, cols, 1, rows);
+    const pmpp::matrix_view<std::uint8_t> to(&some, rows, cols, cols, 1);
+    const pmpp::detail::transposition<std::uint8_t> all(from, to);
+    std::int64_t elements = 0, wrong = 0;
+    pmpp::detail::for_each_part(all, [&](const auto& part) {
+      const std::int64_t of_a = part.a.data - all.a.data, of_b = part.b.data - all.b.data;
+      const std::int64_t y = all.a.pitch > 1 ? of_a / all.a.pitch : of_a % all.a.step,
+                         x = all.a.pitch > 1 ? of_a % all.a.pitch : of_a / all.a.step;
+      wrong += of_b != y * all.b.pitch + x * all.b.step;
+      wrong += y + part.height > all.height || x + part.width > all.width;
+      wrong += part.height > std::int64_t(1) << 30 || part.width > std::int64_t(1) << 30;
+      elements += part.height * part.width;
+    });
+    CHECK(elements == rows * cols);
+    CHECK(wrong == 0);
+  }
+}

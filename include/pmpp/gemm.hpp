@@ -351,6 +351,18 @@ std::int64_t most_products(const Problem& x) {
   const double tiles = double(ceil_div(x.c.rows, std::int64_t(4))) * double(ceil_div(x.c.cols, std::int64_t(4)));
   return max(std::int64_t(1), static_cast<std::int64_t>(0x1p30 / tiles));
 }
+/// Calls f with so many products at a time.
+template <class Problem, class F>
+void each_part_of_batch(const Problem& x, std::int64_t most, F f) {
+  Problem part = x;
+  for (std::int64_t left = x.batch; left > 0; left -= most) {
+    part.batch = min(left, most);
+    f(part);
+    part.a.data += most * x.a.batch_stride;
+    part.b.data += most * x.b.batch_stride;
+    part.c.data += most * x.c.batch_stride;
+  }
+}
 
 /// Takes the way that suits the policy and the shape. Precision: what the call may ask for, a gemm_precision or
 /// float_from_tensor_cores: only then are there kernels for it; `unrounded` without options.
@@ -363,16 +375,9 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
   if constexpr (Batched && kernel_execution<P>)
     if (auto one = x; fold_batch(one)) return gemm_dispatch<Tuning, Batched, Precision, A>(where, one, precision);
   if constexpr (Batched && kernel_execution<P>)
-    if (const std::int64_t most = most_products(x); x.batch > most) {
-      auto part = x;
-      for (std::int64_t left = x.batch; left > 0; left -= most) {
-        part.batch = min(left, most);
-        gemm_dispatch<Tuning, Batched, Precision, A>(where, part, precision);
-        part.a.data += most * x.a.batch_stride, part.b.data += most * x.b.batch_stride;
-        part.c.data += most * x.c.batch_stride;
-      }
-      return;
-    }
+    if (const std::int64_t most = most_products(x); x.batch > most)
+      return each_part_of_batch(
+          x, most, [&](const auto& part) { gemm_dispatch<Tuning, Batched, Precision, A>(where, part, precision); });
   if constexpr (std::is_same_v<P, host_policy>) {
     if (x.batch == 1 && x.c.cols == 1) return gemv_dispatch<A, Batched>(where, x);
     if (x.batch == 1 && x.c.rows == 1) return gemv_dispatch<A, Batched>(where, x.exchanged());
