@@ -82,9 +82,9 @@ struct gemm_kernel {
 private:
   template <class Block>
   PMPP_HOST_DEVICE static void make_tile(Block& block, shared& memory, const arguments& x,
-                                         const typename arguments::share& own, const tile_place& tile) {
+                                         const typename arguments::share& own, const tile_place& place) {
     simt::previous_kernels_done();
-    const coord at(block, x, own, tile);
+    const coord at(block, x, own, place);
     A sum[Tile.thread_m][Tile.thread_n] = {};
     multiply(block, memory, x, at, sum);
     block::async_pipeline<Tile.stages>::drain();
