@@ -30,7 +30,6 @@
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
-#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/core/range.hpp>
@@ -128,24 +127,14 @@ struct scan_kernel {
     A before_warp[2][warps];
     A before_lane[2][workers];
   };
-  struct plan {
-    block::ordered_layout<Items> data;
+  struct plan : block::tile_plan<Items, workers, 0> {
     int vectors;  ///< of a thread
-    divisor of_thread;
     unsigned reciprocal;
-    int tiles;
 
     plan(std::int64_t count, std::int64_t lead, int vectors_of_thread)
-        : data(count, lead),
+        : block::tile_plan<Items, workers, 0>(count, lead, vectors_of_thread),
           vectors(vectors_of_thread),
-          of_thread(vectors),
-          reciprocal(slot_array::reciprocal_of(vectors)),
-          tiles(block::tiles_of<workers>(data.vectors, of_thread)) {}
-    /// The same of another count.
-    PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
-      data = {count, lead};
-      tiles = block::tiles_of<workers>(data.vectors, of_thread);
-    }
+          reciprocal(slot_array::reciprocal_of(vectors)) {}
     /// Dynamic shared memory: two tiles, and results on their way.
     std::size_t shared_bytes() const { return shared_bytes(vectors); }
     static constexpr std::size_t shared_bytes(int vectors) {
@@ -240,8 +229,7 @@ private:
   template <class Block, class F>
   PMPP_HOST_DEVICE static void with_part(Block& block, const plan& p, int tile, int stage, F f) {
     const int of_warp = lanes * p.vectors;
-    const std::int64_t first_vector = std::int64_t(tile) * (warps * of_warp) + block.warp() * of_warp;
-    const std::int64_t first = p.data.element(first_vector);
+    const std::int64_t first_vector = p.first_vector(block, tile), first = p.data.element(first_vector);
     if (first < 0 || first + of_warp * Items > p.data.n)
       f(part<false, false>(block, p, first_vector, stage));
     else if (unrolled && p.vectors == most_vectors)

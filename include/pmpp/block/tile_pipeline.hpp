@@ -46,12 +46,33 @@ PMPP_HOST_DEVICE void prefetch_vectors(const It& it, const ordered_layout<Items>
   block::prefetch_elements(it, max(std::int64_t(0), data.element(first)), min(data.n, data.element(first + count)));
 }
 
-/// How many tiles hold so many vectors, where each of Workers threads has `of_worker` of a tile. \pre at most 2^30.
-template <int Workers>
-PMPP_HOST_DEVICE int tiles_of(std::int64_t vectors, const divisor& of_worker) {
-  const auto rows = static_cast<std::uint32_t>((static_cast<std::uint64_t>(vectors) + Workers - 1) / Workers);
-  return static_cast<int>(of_worker.quotient(rows + of_worker.value() - 1));
-}
+/// How elements are cut into tiles, of which each of Workers threads has so many vectors: Least tiles or more, which may be empty, at
+/// most 2^30.
+template <int Items, int Workers, int Least>
+struct tile_plan {
+  ordered_layout<Items> data;
+  divisor of_worker;  ///< vectors of a thread in a tile
+  int tiles;
+
+  tile_plan(std::int64_t count, std::int64_t lead, int vectors_of_worker)
+      : data(count, lead), of_worker(vectors_of_worker), tiles(count_tiles()) {}
+  /// The same of another count.
+  PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
+    data = {count, lead};
+    tiles = count_tiles();
+  }
+  /// The first vector of a warp in a tile.
+  PMPP_HOST_DEVICE std::int64_t first_vector(auto& block, int tile) const {
+    const auto each = static_cast<int>(of_worker.value());
+    return std::int64_t(tile) * (Workers * each) + block.warp() * (simt::warp_size * each);
+  }
+
+private:
+  PMPP_HOST_DEVICE int count_tiles() const {
+    const auto rows = static_cast<std::uint32_t>((static_cast<std::uint64_t>(data.vectors) + Workers - 1) / Workers);
+    return max(Least, static_cast<int>(of_worker.quotient(rows + of_worker.value() - 1)));
+  }
+};
 
 /// Shared memory of for_each_tile. It is its own until look_back::finish.
 template <class T>

@@ -26,7 +26,6 @@
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/core/callable.hpp>
-#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/segment_part.hpp>
 #include <pmpp/core/stored.hpp>
 #include <pmpp/core/tuning.hpp>
@@ -174,23 +173,14 @@ struct run_kernel {
   /// of 16 take 440 us on an H100, vector by vector 670. First the keys of a strip, then its values.
   using front_vectors = block::lane_vectors<typename sides::first>;
   using back_vectors = block::lane_vectors<typename sides::second>;
-  struct plan {
-    block::ordered_layout<Items> data;
+  struct plan : block::tile_plan<Items, workers, 1> {
     int strips, vectors, rows = strips * vectors;  ///< of a warp; of a lane in a strip; of a warp
-    divisor of_warp{rows};
     unsigned reciprocal = front_vectors::reciprocal_of(vectors);
-    int tiles;  ///< at least one, which may be empty
 
     plan(std::int64_t count, std::int64_t lead, int strips_of_warp, int vectors_of_lane)
-        : data(count, lead),
+        : block::tile_plan<Items, workers, 1>(count, lead, strips_of_warp * vectors_of_lane),
           strips(strips_of_warp),
-          vectors(vectors_of_lane),
-          tiles(max(1, block::tiles_of<workers>(data.vectors, of_warp))) {}
-    /// The same of another count.
-    PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
-      data = {count, lead};
-      tiles = max(1, block::tiles_of<workers>(data.vectors, of_warp));
-    }
+          vectors(vectors_of_lane) {}
     /// Dynamic shared memory: two tiles.
     std::size_t shared_bytes() const { return shared_bytes(strips, vectors); }
     static constexpr std::size_t shared_bytes(int strips, int vectors) {
@@ -275,11 +265,6 @@ struct run_kernel {
   }
 
 private:
-  /// The first vector of a warp in a tile.
-  PMPP_HOST_DEVICE static std::int64_t first_vector(auto& block, const plan& p, int tile) {
-    return std::int64_t(tile) * (workers * p.rows) + block.warp() * (lanes * p.rows);
-  }
-
   /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on in strips of up to Most for a lane. Inside: all
   /// their elements exist; and to be worked on, a lane has Most.
   template <bool Inside, int Most = each>
@@ -292,7 +277,7 @@ private:
     unsigned* heads;
 
     PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, int tile, int stage)
-        : block::vector_range<Items, Inside>(p.data, first_vector(block, p, tile), p.rows * lanes),
+        : block::vector_range<Items, Inside>(p.data, p.first_vector(block, tile), p.rows * lanes),
           strips(most_strips == 1 ? 1 : p.strips),
           vectors(Inside && Most > 0 ? Most : p.vectors),
           bytes(block.dynamic_shared() + (stage * warps + block.warp()) * (strips * strip_bytes(vectors))),
@@ -376,7 +361,7 @@ private:
 
   /// Whether all elements of a warp's part exist.
   PMPP_HOST_DEVICE static bool inside(auto& block, const plan& p, int tile) {
-    const std::int64_t first = p.data.element(first_vector(block, p, tile));
+    const std::int64_t first = p.data.element(p.first_vector(block, tile));
     return first >= 0 && first + p.rows * lanes * Items <= p.data.n;
   }
   /// Calls f with a warp's part, to be worked on: where all elements of a large one exist without checks.

@@ -27,7 +27,6 @@
 #include <pmpp/block/store_rows.hpp>
 #include <pmpp/block/tile_pipeline.hpp>
 #include <pmpp/block/vector_range.hpp>
-#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/segment_part.hpp>
 #include <pmpp/core/tuning.hpp>
 #include <pmpp/launch.hpp>
@@ -115,26 +114,16 @@ struct segmented_scan_kernel {
     head_bits heads[2][warps * words_of_heads];
     K key_before[warps];  ///< the key in front of its part
   };
-  struct plan {
-    block::ordered_layout<Items> data;
+  struct plan : block::tile_plan<Items, workers, 1> {
     int vectors;  ///< of a lane in a tile
-    divisor of_lane;
     unsigned reciprocal;
-    int tiles;                                   ///< at least one, which may be empty
     std::int64_t offsets = 0, from = 0, to = 0;  ///< their number; the elements to be written
     bool apart = false;                          ///< no tile waits for another
 
     plan(std::int64_t count, std::int64_t lead, int vectors_of_lane)
-        : data(count, lead),
+        : block::tile_plan<Items, workers, 1>(count, lead, vectors_of_lane),
           vectors(vectors_of_lane),
-          of_lane(vectors),
-          reciprocal(slot_array::reciprocal_of(vectors)),
-          tiles(max(1, block::tiles_of<workers>(data.vectors, of_lane))) {}
-    /// The same of another count.
-    PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
-      data = {count, lead};
-      tiles = max(1, block::tiles_of<workers>(data.vectors, of_lane));
-    }
+          reciprocal(slot_array::reciprocal_of(vectors)) {}
     /// Dynamic shared memory: two tiles, and the keys of one.
     std::size_t shared_bytes() const { return shared_bytes(vectors); }
     static constexpr std::size_t shared_bytes(int vectors) {
@@ -210,10 +199,6 @@ protected:
   struct known_offset {
     std::int64_t offset, element;
   };
-  /// The first vector of a warp in a tile.
-  PMPP_HOST_DEVICE static std::int64_t first_vector(auto& block, const plan& p, int tile) {
-    return std::int64_t(tile) * (workers * p.vectors) + block.warp() * (lanes * p.vectors);
-  }
 
   /// The vectors of one warp in a tile. They are moved in rows of 32 and worked on lane by lane.
   template <bool Inside>
@@ -224,7 +209,7 @@ protected:
     head_bits* heads;
 
     PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, int tile, int stage)
-        : block::vector_range<Items, Inside>(p.data, first_vector(block, p, tile), p.vectors * lanes),
+        : block::vector_range<Items, Inside>(p.data, p.first_vector(block, tile), p.vectors * lanes),
           vectors(Inside ? most_vectors : min(p.vectors, most_vectors)),
           slots{block.dynamic_shared() + (stage * warps + block.warp()) * (lanes * slot_array::bytes_of_lane(vectors)),
                 vectors, 0, Inside ? slot_array::reciprocal_of(most_vectors) : p.reciprocal},
@@ -267,7 +252,7 @@ protected:
   /// vectors is known then, so that loops unroll. Loading: whether they are to be written does not matter yet, and may not be known.
   template <bool Loading = false, class Block, class F>
   PMPP_HOST_DEVICE static void with_part(Block& block, shared& memory, const plan& p, int tile, int stage, F f) {
-    const std::int64_t begin = p.data.element(first_vector(block, p, tile)), end = begin + p.vectors * lanes * Items;
+    const std::int64_t begin = p.data.element(p.first_vector(block, tile)), end = begin + p.vectors * lanes * Items;
     if (p.vectors == most_vectors && begin >= (Loading ? 0 : p.from) && end <= (Loading ? p.data.n : p.to))
       f(part<true>(block, memory, p, tile, stage));
     else
@@ -620,7 +605,8 @@ private:
     }
     const auto mark = [&](std::int64_t element) {
       const int place = static_cast<int>(element - begin);
-      const auto warp = static_cast<int>(p.of_lane.quotient(static_cast<unsigned>(place) / (simt::warp_size * Items)));
+      const auto warp =
+          static_cast<int>(p.of_worker.quotient(static_cast<unsigned>(place) / (simt::warp_size * Items)));
       const int bit = place - warp * of_warp;
       simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
     };

@@ -16,7 +16,6 @@
 #include <pmpp/block/vector_range.hpp>
 #include <pmpp/block/vector_rows.hpp>
 #include <pmpp/core/config.hpp>
-#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -103,22 +102,11 @@ struct select_kernel {
     count_of_tiles kept_before_warp[2][warps];
     count_of_warp kept_of_warp[2][warps];
   };
-  struct plan {
-    block::ordered_layout<Items> data;
+  struct plan : block::tile_plan<Items, workers, 1> {
     int rows;  ///< of a warp
-    divisor of_warp;
-    int tiles;  ///< at least one, which may be empty
 
     plan(std::int64_t count, std::int64_t lead, int rows_of_warp)
-        : data(count, lead),
-          rows(rows_of_warp),
-          of_warp(rows),
-          tiles(max(1, block::tiles_of<workers>(data.vectors, of_warp))) {}
-    /// The same of another count.
-    PMPP_HOST_DEVICE void set(std::int64_t count, std::int64_t lead) {
-      data = {count, lead};
-      tiles = max(1, block::tiles_of<workers>(data.vectors, of_warp));
-    }
+        : block::tile_plan<Items, workers, 1>(count, lead, rows_of_warp), rows(rows_of_warp) {}
     /// Dynamic shared memory: two tiles. It takes this much for each row of a warp.
     static constexpr std::size_t row_bytes = 2 * copies * bytes * warps;
     std::size_t shared_bytes() const { return row_bytes * static_cast<std::size_t>(rows); }
@@ -167,11 +155,6 @@ struct select_kernel {
   }
 
 private:
-  /// The first vector of a warp in a tile.
-  PMPP_HOST_DEVICE static std::int64_t first_vector(auto& block, const plan& p, int tile) {
-    return std::int64_t(tile) * (workers * p.rows) + block.warp() * (lanes * p.rows);
-  }
-
   /// The vectors of one warp in a tile, in rows of 32.
   template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
@@ -182,7 +165,7 @@ private:
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, int tile, int stage)
-        : block::vector_range<Items, Inside>(p.data, first_vector(block, p, tile), p.rows * lanes),
+        : block::vector_range<Items, Inside>(p.data, p.first_vector(block, tile), p.rows * lanes),
           rows(p.rows),
           room(block.dynamic_shared() + (stage * warps + block.warp()) * (copies * p.rows * bytes)) {}
     PMPP_HOST_DEVICE bool has(int v) const {  // the first ones may lie in front of the data
@@ -201,7 +184,7 @@ private:
   template <class Block, class F>
   PMPP_HOST_DEVICE static auto with_part(Block& block, const plan& p, int tile, int stage, F f) {
     if constexpr (!by_rows) {  // there these checks are the least of it
-      const std::int64_t first = p.data.element(first_vector(block, p, tile));
+      const std::int64_t first = p.data.element(p.first_vector(block, tile));
       if (first >= 0 && first + p.rows * lanes * Items <= p.data.n) return f(part<true>(block, p, tile, stage));
     }
     return f(part<false>(block, p, tile, stage));
