@@ -84,12 +84,12 @@ inline constexpr direct_tile direct_tiles[] = {
 /// Clocks of an H200: of a k-tile that a block has to itself; of copying an element, for each k; of a block; of each element of a
 /// thread; of each split of k; and of a call.
 struct direct_cost {
-  double latency, copy, finish, store, part, call = 5500;
+  double latency, copy, finish, store, part, call;
 };
-inline constexpr direct_cost direct_costs[] = {{1550, 0.402, 1620, 42.3, 990},
-                                               {884, 0.772, 1990, 67.1, 461},
-                                               {1090, 0.364, 2070, 30.7, 105},
-                                               {760, 0.311, 1720, 111, 144}};
+inline constexpr direct_cost direct_costs[] = {{1490, 0.330, 1360, 49.4, 1080, 5060},
+                                               {481, 0.577, 1440, 45.3, 633, 5190},
+                                               {1170, 0.242, 1850, 28.9, 93.2, 4740},
+                                               {579, 0.285, 1020, 85.5, 124, 5270}};
 
 /// For sums of 4 bytes also 32 x 32, whose warps share k, 64 x 64, 128 x 32 and 128 x 64 elements, of which a thread multiplies 8 x 4
 /// or 8 x 8.
@@ -559,8 +559,8 @@ double products_in_a_clock(const machine& on) {
     return sizeof(A) > 4 ? on.double_rate() : on.float_rate();
 }
 
-/// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to 2100 times of random shapes on an
-/// H200 (benchmark/gemm_sweep), of single calls; of 1600 others half are within 5 to 7 % of it.
+/// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to times of random shapes on an
+/// H200 (benchmark/gemm_sweep), 2100 of single calls and 1780 of doubles and complex numbers.
 template <direct_tile Tile, class A, bool Words>
 direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::int64_t n, std::int64_t k,
                                 std::int64_t batch, double bytes, double memory, bool reads_c, bool in_words,

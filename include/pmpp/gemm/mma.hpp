@@ -559,12 +559,12 @@ struct mma_cost {
 template <class T>
 constexpr mma_cost mma_cost_of_tile(int tile) {
   if (sizeof(T) == 16)
-    return tile == 0   ? mma_cost{800, 1200, 0, 0, 250, 0.95}
-           : tile == 1 ? mma_cost{800, 774, 0, 0, 200, 0.85}
-                       : mma_cost{800, 587, 0, 0, 220, 0.80};
+    return tile == 0   ? mma_cost{605, 697, 0, 0, 203, 0.98}
+           : tile == 1 ? mma_cost{636, 677, 0, 0, 129, 1.01}
+                       : mma_cost{800, 305, 0, 0, 200, 0.92};
   const bool large = tile == 0;
   if (sizeof(T) == 8)
-    return large ? mma_cost{1550, 680, 0.117, 0.032, 98, 1.04} : mma_cost{710, 494, 0.117, 0.032, 178, 0.765};
+    return large ? mma_cost{1070, 525, 0.293, 0.0244, 132, 1.07} : mma_cost{582, 420, 0.249, 0.0279, 153, 0.903};
   if (sizeof(T) < 4) return large ? mma_cost{2260, 1355, 0, 0, 60, 0.96} : mma_cost{1455, 491, 0, 0, 118, 0.67};
   return large ? mma_cost{1630, 1500, 1.12, 0.07, 137, 0.47} : mma_cost{1630, 667, 1.12, 0.07, 190, 0.41};
 }
@@ -585,10 +585,13 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, c
   };
   if (!on.fits(Tile.shared_bytes()) || !begins_at_words(x.a.data) || !begins_at_words(x.b.data)) return best;
   const std::int64_t together = on.resident_blocks(Tile.threads(), Tile.shared_bytes(), Tile.blocks);
-  // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours.
-  const double writes = sizeof(TC) == 16 || x.c.is_written_by(2) ? 1
-                        : x.c.row_stride == 1                    ? 3
-                                                                 : 3.5,
+  // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours. Complex doubles of a row are
+  // two for each lane, of a column neighbours.
+  const bool by_neighbours = x.c.row_stride == 1;
+  const double writes = sizeof(TC) == 16       ? (by_neighbours ? 1 : 1.53)
+                        : x.c.is_written_by(2) ? 1
+                        : sizeof(TC) == 8      ? (by_neighbours ? 1.71 : 3.3)
+                                               : (by_neighbours ? 3 : 3.5),
                beta = x.result.reads() ? 2 : 1;
   const double k_bytes = double(x.k) * batch * sizeof(T),
                from_l2 = (m * double(tiles_n) + n * double(tiles_m)) * k_bytes;
@@ -601,7 +604,11 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, c
   const double of_k_tile =
       depth * (double(Tile.m * Tile.n) / (cost.share * tensor_products<T>(on)) + elements * cost.of_element);
   const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store * (beta == 2 ? 1.35 : 1) *
-                      (sizeof(TC) < 4 && writes > 1 ? 3 : 1);
+                      (writes == 1        ? 1
+                       : sizeof(TC) < 4   ? 3
+                       : sizeof(TC) == 16 ? 1.38
+                       : sizeof(TC) == 8  ? 0.81
+                                          : 1);
   const auto consider = [&](std::int64_t wanted) {
     const std::int64_t split_k = round_up(ceil_div(max<std::int64_t>(1, x.k), wanted), depth);
     const std::int64_t splits = max<std::int64_t>(1, ceil_div(x.k, split_k)), blocks = tiles * splits;

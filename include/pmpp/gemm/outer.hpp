@@ -145,8 +145,10 @@ outer_plan plan_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x, c
   if (units >= std::int64_t(1) << 31) return {};
   // Clocks of an H200: of a call; of each element of A, or row, that a warp waits for; of each line that it reads of B; and how much
   // longer memory takes than for a copy.
-  constexpr double start = sizeof(TC) == 2 ? 8280 : 7110, of_load = 45, line = 2.2,
-                   of_memory = sizeof(TC) == 2 ? 2.7 : 1.5;
+  constexpr double start = sizeof(TC) == 2   ? 8280
+                           : sizeof(TC) == 4 ? 7110
+                                             : 4510,
+                   of_load = 45, line = 2.2, of_memory = sizeof(TC) == 2 ? 2.7 : 1.5;
   const double stride = double(x.b.stride < 0 ? -x.b.stride : x.b.stride);
   const double lines = 1 + min(31.0, stride * items * sizeof(TB) / 4), warps = double(units) / 32 / on.multiprocessors;
   // Elements of words that rows do not begin with are written one by one, in a branch of its own.

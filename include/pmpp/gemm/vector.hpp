@@ -386,7 +386,7 @@ double gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue
   const machine& on = machine_of(where);
   const std::int64_t m = x.c.rows, processors = on.multiprocessors;
   // Clocks of a call, and how much longer than plans say it takes: beside other ways, on an H200.
-  constexpr double start = 7000, of_type = sizeof(TA) <= 2 ? 1.09 : sizeof(TA) == 4 ? 0.89 : 1;
+  constexpr double start = 7000, of_type = sizeof(TA) <= 2 ? 1.09 : sizeof(TA) == 4 ? 0.89 : 0.84;
   const double memory_scale = 2.9e12 / on.memory_bandwidth;
   const bool columns = x.a.stride == 1 && x.a.k_stride != 1;
   const auto whole = [](std::int64_t stride) { return stride % vector == 0; };

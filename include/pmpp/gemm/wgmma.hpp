@@ -148,9 +148,9 @@ bool in_way_of(const wgmma_plan& plan, const Problem& x, F by) {
 }
 
 /// What makes a product take longer than its tiles say: how often TMA asks for each row of 128 bytes of A and B; how long writing
-/// C takes, as a multiple.
+/// C takes, as a multiple; the clocks that memory takes for C.
 struct wgmma_burden {
-  double a = 1, b = 1, c = 1;
+  double a = 1, b = 1, c = 1, memory = 0;
 };
 
 // The constants below are clocks of an H200, fitted to 3200 times of random shapes of bfloat16 (benchmark/gemm_sweep), of which half
@@ -163,6 +163,19 @@ double burden_of_c(const Problem& x) {
 }
 /// The same down columns, where lanes have single elements.
 inline constexpr double burden_of_c_down = 1.6;
+
+/// The burden of C where it has floats, of which lanes write neighbours of a column in whole sectors, others four times as slowly as
+/// memory could take them.
+template <class Problem>
+wgmma_burden burden_of_floats(const Problem& x, double of_a, double of_b, const machine& on) {
+  const bool down = x.c.is_column_major(), reads = x.result.reads(), by_tma = tma_writes(x.c);
+  const double bytes = double(x.c.rows) * double(x.c.cols) * double(x.batch) * sizeof(float) * (reads ? 2.1 : 1);
+  return {of_a, of_b,
+          down     ? (reads ? 2.5 : 1.5)
+          : by_tma ? (reads ? 2.4 : 1)
+                   : (reads ? 3.2 : 2.9),
+          (down || by_tma ? 1.1 : 3.8) * bytes / on.memory_rate()};
+}
 
 /// How many clocks a tile of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
 inline double wgmma_tile_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
@@ -197,7 +210,7 @@ inline double clocks_of_sharing(const wgmma_tile& tile, std::int64_t m, std::int
 inline wgmma_plan plan_wgmma(unsigned tiles, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
                              const machine& on, const wgmma_burden& of = {}) {
   constexpr double start = 7400;
-  const double from_memory = memory_clocks(m + n, k_tiles, batch, on);
+  const double from_memory = memory_clocks(m + n, k_tiles, batch, on) + of.memory;
   const std::int64_t processors = on.multiprocessors;
   wgmma_plan best;
   const auto consider = [&](wgmma_plan plan, double clocks, double besides = 0) {
@@ -259,8 +272,8 @@ bool gemm_as_planned(const device_policy& where, const gemm_problem<T, T, TC, S,
 
 /// What a tile of 128 x 128 doubles takes, with writing C (H100).
 inline double clocks_of_double_tile(std::int64_t k, bool reads_c, const machine& on) {
-  return 0.93 * double(round_up(k, std::int64_t(16))) * 128 * 128 / on.tensor_rate(sizeof(double)) +
-         (reads_c ? 12000 : 6800);
+  return 0.90 * double(round_up(k, std::int64_t(16))) * 128 * 128 / on.tensor_rate(sizeof(double)) +
+         (reads_c ? 21200 : 7830);
 }
 
 /// Doubles, in tiles of 128 x 128. Where a last round would have few of them, the others do without it: those tiles, the
@@ -330,16 +343,16 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
     wgmma_plan plan{1};
     if constexpr (is_double) {
       // Of more than a round of tiles, the last ones are left to others.
-      constexpr double start = 5460;
+      constexpr double start = 8720;
       const double rounds =
           double(ceil_div(x.c.rows, std::int64_t(128)) * ceil_div(x.c.cols, std::int64_t(128)) * x.batch) /
           on.multiprocessors;
       const auto by = [&](int items) { return x.c.is_written_by(items) || x.exchanged().c.is_written_by(items); };
       const double c_bytes = double(x.c.rows) * double(x.c.cols) * double(x.batch) * sizeof(TC) *
                              (x.result.reads() ? 2 : 1) *
-                             (by(4)   ? 1
-                              : by(2) ? 2
-                                      : 4.6);
+                             (by(4)   ? 1.19
+                              : by(2) ? 2.09
+                                      : 3.85);
       const double clocks =
           start +
           max((x.batch > 1 || rounds <= 1 ? std::ceil(rounds) : min(std::ceil(rounds), rounds + 0.5)) *
@@ -380,7 +393,9 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
               if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
             };
             const unsigned tiles = is_float ? 0b111 : 0b1111;
-            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, {of_a, of_b, burden_of_c(x)}), false);
+            const wgmma_burden burden =
+                is_float ? burden_of_floats(x, of_a, of_b, on) : wgmma_burden{of_a, of_b, burden_of_c(x)};
+            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, burden), false);
             if (sizeof(T) == 2 && may_be_exchanged(x))
               consider(plan_wgmma(tiles_down | (a_along_k ? tiles_only_down : 0), x.c.cols, x.c.rows, k_tiles, x.batch,
                                   on, {of_b, of_a, burden_of_c_down}),
