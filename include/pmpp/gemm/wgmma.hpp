@@ -164,17 +164,18 @@ double burden_of_c(const Problem& x) {
 /// The same down columns, where lanes have single elements.
 inline constexpr double burden_of_c_down = 1.6;
 
-/// The burden of C where it has floats, of which lanes write neighbours of a column in whole sectors, others four times as slowly as
-/// memory could take them.
+/// The burden of C where it has floats. Lanes that write columns fill sectors where these begin at multiples of 16 bytes; others
+/// write them in parts, which memory takes four times as long for.
 template <class Problem>
 wgmma_burden burden_of_floats(const Problem& x, double of_a, double of_b, const machine& on) {
-  const bool down = x.c.is_column_major(), reads = x.result.reads(), by_tma = tma_writes(x.c);
+  const bool reads = x.result.reads(), by_tma = tma_writes(x.c),
+             down = x.c.row_stride == 1 && x.exchanged().c.is_written_by(4);
   const double bytes = double(x.c.rows) * double(x.c.cols) * double(x.batch) * sizeof(float) * (reads ? 2.1 : 1);
   return {of_a, of_b,
-          down     ? (reads ? 2.5 : 1.5)
-          : by_tma ? (reads ? 2.4 : 1)
-                   : (reads ? 3.2 : 2.9),
-          (down || by_tma ? 1.1 : 3.8) * bytes / on.memory_rate()};
+          by_tma ? (reads ? 2.2 : 1)
+          : down ? (reads ? 2.3 : 1.2)
+                 : (reads ? 3.9 : 4.5),
+          (by_tma || down ? 1.1 : 3.6) * bytes / on.memory_rate()};
 }
 
 /// How many clocks a tile of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
