@@ -39,8 +39,11 @@ struct radix_rank_memory {
 /// Calls f(digit) for all digits: 32 neighbouring ones in the lanes of a warp.
 template <class Block, class Memory, class F>
 PMPP_HOST_DEVICE void for_each_digit(Block& block, const Memory&, F f) {
-  for (int group = block.warp(); group < Memory::groups; group += Memory::warps)
-    f(group * simt::warp_size + block.lane());
+  if constexpr (Memory::warps >= Memory::groups) {  // of the loop the compiler does not know that it has one round
+    if (block.thread() < radix_digits) f(block.thread());
+  } else {
+    for (int d = block.thread(); d < radix_digits; d += Memory::warps * simt::warp_size) f(d);
+  }
 }
 
 /// Counts digit(k), for k < rows, of all lanes of a warp. No barrier of the block.

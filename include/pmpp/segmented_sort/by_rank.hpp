@@ -49,11 +49,15 @@ struct rank_segments_kernel {
     const auto element = [&](int k) { return block::element_as<T>(value_of<In>(a.in[k])); };
     const int sharing = 1 << a.sharing_bits, share = block.thread() & (sharing - 1);
     const int i = block.thread() >> a.sharing_bits;
-    for (int k = block.thread(); k < n; k += block.threads()) words[k] = a.order(element(k));
+    T x{}, own{};
+    if (i < n) own = element(i);
+    if (block.thread() < n) x = element(block.thread());  // there are no fewer threads than elements
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
     for (int s = block.thread(); s < offset_count; s += block.threads())
       memory.offsets[s] = static_cast<int>(a.offsets[s]);
-    T x{};
-    if (i < n && share == 0) x = element(i);
+    if (block.thread() < n) words[block.thread()] = a.order(x);
     block.sync();
     int next = 0;  // the first offset after the element
     for (int length = i < n ? offset_count : 0; length > 0;) {
@@ -66,13 +70,13 @@ struct rank_segments_kernel {
     const int begin = is_inside ? memory.offsets[next - 1] : 0, end = is_inside ? memory.offsets[next] : 0;
     int rank = 0;
     if (is_inside) {
-      const word own = words[i];
+      const word mine = a.order(own);
       int j = begin + share;
-      for (; j < i; j += sharing) rank += !a.order.precedes(own, words[j]);  // equals stay in order
-      for (j += j == i ? sharing : 0; j < end; j += sharing) rank += a.order.precedes(words[j], own);
+      for (; j < i; j += sharing) rank += !a.order.precedes(mine, words[j]);  // equals stay in order
+      for (j += j == i ? sharing : 0; j < end; j += sharing) rank += a.order.precedes(words[j], mine);
     }
     for (int d = 1; d < sharing; d *= 2) rank += block.shuffle_xor(rank, d);
-    if (is_inside && share == 0) block::assign(a.data, static_cast<std::int64_t>(begin + rank), x);
+    if (is_inside && share == 0) block::assign(a.data, static_cast<std::int64_t>(begin + rank), own);
   }
 };
 
@@ -88,8 +92,8 @@ bool sort_segments_by_rank(const P& where, const In& in, const Data& data, const
     int bits = 3;
     while (n << bits > kernel::threads) --bits;
     const auto threads = static_cast<int>(round_up(n << bits, std::int64_t(simt::warp_size)));
-    pmpp::launch(where, grid{1, threads}, kernel{},
-                 typename kernel::arguments{in, count, offsets.first, offsets.count, data, order, bits});
+    detail::launch_kernel<-1>(where, grid{1, threads}, kernel{},
+                              typename kernel::arguments{in, count, offsets.first, offsets.count, data, order, bits});
   };
   if constexpr (std::is_void_v<code>)
     run(compare_elements<T, Comp>{comp});

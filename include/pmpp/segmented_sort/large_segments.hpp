@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/merge_runs.hpp>
+#include <pmpp/block/sync_grid.hpp>
 #include <pmpp/segmented_sort/windows.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/sort/merge_sort.hpp>
@@ -55,7 +55,7 @@ struct merge_arguments {
   segment_cut cut;
   segment_place* large;  ///< for each window: the large segment to which its last element belongs
   /// Words that are zero. Short inputs: for each window, what has been done of the large segment that begins there. Long ones:
-  /// a barrier, and the passes that the longest segment needs.
+  /// two barriers, and the passes that the longest segment needs.
   unsigned* state;
   Comp comp;
 
@@ -145,22 +145,17 @@ struct merge_segments_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     const int passes = static_cast<int>(a.merging.state[2]);
     if (passes == 0) return;
-    block::grid_barrier barrier(a.merging.state, a.merging.state + 1);
     for (int left = passes; left > 0; --left) {
-      if (left < passes) barrier.sync(block);
+      if (left < passes) block::sync_grid(block, a.merging.state);
       a.merging.make_pass(left, [&](const auto& from, const auto& to) {
         constexpr int at_once = threads / 4;
         for (std::int64_t i = block.index() * at_once; i < a.slots; i += block.count() * at_once)
           fill_slot(block, a, left, i + block.thread() / 4, from);
-        barrier.sync(block);
+        block::sync_grid(block, a.merging.state + 1);
         for (std::int64_t i = block.index(); i < a.slots; i += block.count()) merge_slot(block, memory, a, i, from, to);
       });
     }
-    block.sync();  // all threads have read how many passes there are
-    if (block.thread() == 0 && barrier.leave(block)) {
-      simt::store(a.merging.state, 0u);
-      a.merging.state[2] = 0;
-    }
+    if (block.index() == 0 && block.thread() == 0) a.merging.state[2] = 0;  // all have read it before the first barrier
   }
 
 private:

@@ -24,7 +24,7 @@
 
 namespace pmpp::inline PMPP_BACKEND::simt {
 
-/// Threads: the number of threads of a block in a one-dimensional launch, known to the compiler; 0: any shape.
+/// Threads: the number of threads of a block in a one-dimensional launch, known to the compiler; -1: any number; 0: any shape.
 template <int Threads = 0>
 class cuda_block {
 public:
@@ -35,10 +35,10 @@ public:
   __device__ __forceinline__ extent3 shape() const { return {blockDim.x, blockDim.y, blockDim.z}; }
   __device__ __forceinline__ extent3 position() const { return {blockIdx.x, blockIdx.y, blockIdx.z}; }
   __device__ __forceinline__ extent3 grid_shape() const { return {gridDim.x, gridDim.y, gridDim.z}; }
-  __device__ __forceinline__ int thread() const { return int(Threads > 0 ? threadIdx.x : threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); }
-  __device__ __forceinline__ int threads() const { return Threads > 0 ? Threads : int(blockDim.x * blockDim.y * blockDim.z); }
-  __device__ __forceinline__ std::int64_t index() const { return Threads > 0 ? blockIdx.x : blockIdx.x + gridDim.x * (blockIdx.y + std::int64_t(gridDim.y) * blockIdx.z); }
-  __device__ __forceinline__ std::int64_t count() const { return Threads > 0 ? gridDim.x : std::int64_t(gridDim.x) * gridDim.y * gridDim.z; }
+  __device__ __forceinline__ int thread() const { return int(Threads != 0 ? threadIdx.x : threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)); }
+  __device__ __forceinline__ int threads() const { return Threads > 0 ? Threads : Threads < 0 ? int(blockDim.x) : int(blockDim.x * blockDim.y * blockDim.z); }
+  __device__ __forceinline__ std::int64_t index() const { return Threads != 0 ? blockIdx.x : blockIdx.x + gridDim.x * (blockIdx.y + std::int64_t(gridDim.y) * blockIdx.z); }
+  __device__ __forceinline__ std::int64_t count() const { return Threads != 0 ? gridDim.x : std::int64_t(gridDim.x) * gridDim.y * gridDim.z; }
   // clang-format on
   __device__ __forceinline__ int lane() const { return thread() & (warp_size - 1); }
   __device__ __forceinline__ int warp() const { return int(unsigned(thread()) / warp_size); }

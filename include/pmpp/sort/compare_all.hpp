@@ -13,8 +13,8 @@
 
 #include <cstdint>
 
-#include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/block/merge.hpp>
+#include <pmpp/block/sync_grid.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
@@ -48,23 +48,14 @@ struct compare_elements {
   PMPP_HOST_DEVICE bool precedes(const T& x, const T& y) const { return static_cast<bool>(comp(x, y)); }
 };
 
-/// The only barrier of a grid: its two words are zero again when the grid ends. Null: each block waits for itself alone.
-template <class Block>
-PMPP_HOST_DEVICE void sync_grid_once(Block& block, unsigned* words) {
-  if (words == nullptr) return block.sync();
-  block::grid_barrier barrier(words, words + 1);
-  barrier.sync(block);
-  if (block.thread() == 0 && barrier.leave(block)) simt::store(words, 0u);
-}
-
 template <class T, class In, class Out, class Order, int Limit>
 struct compare_all_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   using word = typename Order::word;
   static constexpr int threads = 512, lanes = simt::warp_size, warps = threads / lanes, min_blocks = 2, loads = 8,
                        limit = min(Limit, 96 * 1024 / int(sizeof(word)));
-  static constexpr int sharing = 2;  ///< warps that share 32 elements where one block has all
-  static constexpr int of_one_block = warps / sharing * lanes;
+  static constexpr int sharing_bits = 1;  ///< 2^sharing_bits warps share 32 elements where one block has all
+  static constexpr int of_one_block = (warps >> sharing_bits) * lanes;
 
   struct shared {
     alignas(16) unsigned char words[round_up(max(1, limit), lanes) * sizeof(word)];
@@ -75,15 +66,16 @@ struct compare_all_kernel {
     Out out;
     item_count count;
     Order order;
-    unsigned* barrier;  ///< in place, of several blocks: two words, zero
-    int sharing;        ///< warps that share 32 elements
+    unsigned* barrier;  ///< in place, of several blocks: a word, zero
+    int sharing_bits;   ///< 2^sharing_bits warps share 32 elements
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
-    const int n = static_cast<int>(a.count.get()), part = block.warp() % a.sharing, row = block.warp() / a.sharing;
-    const int own = (static_cast<int>(block.index()) * (warps / a.sharing) + row) * lanes;
+    const int n = static_cast<int>(a.count.get()), row = block.warp() >> a.sharing_bits,
+              part = block.warp() - (row << a.sharing_bits);
+    const int own = ((static_cast<int>(block.index()) * warps >> a.sharing_bits) + row) * lanes;
     const int filled = Order::of_codes ? round_up(n, lanes) : n;
     const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
     word* const all = reinterpret_cast<word*>(memory.words);
@@ -100,20 +92,19 @@ struct compare_all_kernel {
         if (first + k * threads < filled) all[first + k * threads] = x[k];
     }
     if (block.thread() < of_one_block) memory.place[block.thread()] = 0;
-    block.sync();
     const int i = own + block.lane(), place = row * lanes + block.lane();
+    const bool writes = part == 0 && i < n;
+    T x{};
+    if (writes) x = element(i);
+    block.sync();
     if (own < n)
       simt::atomic_add(&memory.place[place],
-                       count_before(block, a.order, all, own, n, part * lanes, a.sharing * lanes));
-    T x{};
-    if (part == 0 && i < n) {
-      if constexpr (Order::of_codes)
-        x = element(i);
-      else
-        x = all[i];
-    }
-    sync_grid_once(block, a.barrier);
-    if (part == 0 && i < n)  // a comparator that contradicts itself may count n
+                       count_before(block, a.order, all, own, n, part * lanes, lanes << a.sharing_bits));
+    if (a.barrier == nullptr)
+      block.sync();
+    else
+      block::sync_grid(block, a.barrier);
+    if (writes)  // a comparator that contradicts itself may count n
       block::assign(a.out, static_cast<std::int64_t>(min(memory.place[place], unsigned(n - 1))), x);
   }
 
@@ -139,8 +130,8 @@ private:
       else if (first > own)
         count([&](const word& other, int) { return order.precedes(other, mine); });
       else
-        count([&](const word& other, int j) {
-          return j < block.lane() ? !order.precedes(mine, other) : order.precedes(other, mine);
+        count([&](const word& other, int j) {  // a choice would be twice as many instructions
+          return order.precedes(other, mine) | ((j < block.lane()) & !order.precedes(mine, other));
         });
     }
     return static_cast<unsigned>(before);
@@ -157,8 +148,9 @@ bool sort_by_comparing(const P& where, const In& in, const Data& data, const ite
   const bool in_place = detail::same_place(in, data), alone = in_place && count.bound <= kernel::of_one_block,
              waits = in_place && !alone;
   if (in_place && count.bound == 1) return true;
-  const scratch memory(where, 0, waits ? 2 * sizeof(unsigned) : 0);
-  const typename kernel::arguments a{in, data, count, order, memory.state(), alone ? kernel::sharing : kernel::warps};
+  const scratch memory(where, 0, waits ? sizeof(unsigned) : 0);
+  const typename kernel::arguments a{in,    data,           count,
+                                     order, memory.state(), alone ? kernel::sharing_bits : floor_log2(kernel::warps)};
   const std::int64_t blocks = alone ? 1 : ceil_div(count.bound, std::int64_t(simt::warp_size));
   if (waits) return detail::try_launch_together(where, blocks, kernel{}, a);
   pmpp::launch(where, blocks, kernel{}, a);

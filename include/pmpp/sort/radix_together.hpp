@@ -8,7 +8,7 @@
 //   2. ranks its keys and gathers them by digit in shared memory (sort/radix_keys.hpp);
 //   3. reads the rows of all blocks, waiting for those that are missing: the sums over all rows say where a digit begins,
 //      those over the rows before its own where its own keys of a digit begin;
-//   4. writes its keys there, and waits for all blocks (block/grid_barrier.hpp).
+//   4. writes its keys there, and waits for all blocks (block/sync_grid.hpp).
 //
 // The first digit to do so is the highest that varies. Then each block sorts what has come to its part of the output, from
 // the first digit that begins there to the first that begins in the next block's: no block waits any more. Where a
@@ -23,9 +23,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/scan.hpp>
+#include <pmpp/block/sync_grid.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
@@ -48,6 +48,7 @@ namespace detail {
 template <class Code, class V, class Keys, class Values, int Threads, int Items>
 struct radix_together_kernel {
   using bits = typename Code::bits;
+  using key = typename Code::key;
   using tile_elements = radix_tile<Code, V, Threads, Items>;
   static constexpr int threads = Threads, items = Items, tile = tile_elements::size, lanes = simt::warp_size,
                        warps = threads / lanes, min_blocks = 1, per_lane = block::radix_digits / lanes;
@@ -57,8 +58,7 @@ struct radix_together_kernel {
     unsigned before[per_lane][lanes], all[per_lane][lanes];  ///< keys with a digit: in the blocks before, in all
     unsigned offset[block::radix_digits];  ///< of a digit's keys: place in the output - place in the tile
     int first, end;                        ///< of the block's part of the output, if keys of one digit stay together
-    unsigned fits;                         ///< as a bool that several threads may take away
-    bool constant, last;
+    bool constant, fits, last;
   };
   static_assert(tile < 1 << 15);
   struct arguments {
@@ -69,49 +69,60 @@ struct radix_together_kernel {
     key_bits range;
     int passes;
     int rows;           ///< of 32 elements that a warp takes
-    unsigned* barrier;  ///< two words
+    unsigned* barrier;  ///< two words, and one that counts the blocks that have done the last pass
     simt::quad* table;  ///< twice a row for each block; zero
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    block::grid_barrier barrier(a.barrier, a.barrier + 1);
+    const int n = static_cast<int>(a.count.get()), size = threads * a.rows,
+              first = static_cast<int>(block.index()) * size, count = max(0, min(size, n - first));
     radix_home home = a.in_place ? radix_home::data : radix_home::input;
-    int passes = a.passes, p = 0, round = 0;
-    bool highest = looks_even(block, memory, a, home, passes - 1);
-    if (highest) p = passes - 1;
-    for (;; ++round) {
+    int passes = a.passes, p = 0, round = 0, barriers = 0;
+    const auto sync_all = [&] { block::sync_grid(block, a.barrier + barriers++ % 2); };
+    for (bool highest = true;; ++round) {
+      const bool samples = highest && passes > 1 && tile > size && n > 0;
+      key sample{};
+      if (samples)
+        a.keys.read(home, [&](const auto& keys) {
+          sample = keys[static_cast<unsigned>(block.thread()) * std::uint64_t(n) / threads];
+        });
+      tile_elements own;
+      own.load(block, a.keys, a.values, home, first, count, a.rows);
+      if (highest) {
+        highest = samples && looks_even(block, memory, digit_of_pass(passes - 1, a.range), sample, n, tile - size);
+        if (highest) p = passes - 1;
+      }
       const radix_digit digit = digit_of_pass(p, a.range);
-      place(block, memory, a, round, home, digit);
-      if (highest && !memory.constant && memory.fits != 0) {
+      place(block, memory, a, own, round, n, digit);
+      if (highest && !memory.constant && memory.fits) {
         home = a.in_place ? radix_home::other : radix_home::data;
-        put(block, memory, a, home, digit);
-        barrier.sync(block);
-        if (block.thread() == 0) memory.last = barrier.leave(block);
-        sort_own(block, memory, a, home, passes);
-        break;
+        put(block, memory, a, home, count, digit);
+        sync_all();
+        if (block.warp() == 0) clear_row(block, a, round);
+        return sort_own(block, memory, a, home, passes);
       }
       if (highest) {
-        if (memory.constant) --passes;
-        highest = memory.constant && looks_even(block, memory, a, home, passes - 1);
-        p = highest ? passes - 1 : 0;
+        highest = memory.constant;  // that digit is done
+        if (highest) --passes;
+        p = 0;
       } else {
         const bool last_pass = p == passes - 1, moves = last_pass || !memory.constant;
         const radix_home target = (passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
-        if (moves && target == home) barrier.sync(block);  // all have read what will be overwritten
-        if (last_pass && block.thread() == 0) memory.last = barrier.leave(block);
-        if (moves) put(block, memory, a, home = target, digit);
+        if (moves && target == home) sync_all();  // all have read what will be overwritten
+        if (last_pass && block.thread() == 0) {
+          const auto others = static_cast<unsigned>(block.count() - 1);
+          memory.last = simt::atomic_increment_wrap<simt::order::acq_rel>(a.barrier + 2, others) == others;
+        }
+        if (moves) put(block, memory, a, home = target, count, digit);
         if (last_pass) break;
         ++p;
       }
-      barrier.sync(block);
+      sync_all();
     }
     block.sync();
-    if (memory.last) {
-      simt::quad* const table = table_of(block, a, round);
-      for (int i = block.thread(); i < block.count() * quads; i += threads) table[i] = simt::quad{};
-      if (block.thread() == 0) simt::store(a.barrier, 0u);
-    }
+    if (memory.last)
+      for (int i = block.thread(); i < block.count() * quads; i += threads) table_of(block, a, round)[i] = simt::quad{};
   }
 
 private:
@@ -123,56 +134,49 @@ private:
     return a.table + round % 2 * block.count() * quads;
   }
 
-  /// How many elements the tile of a block has.
+  /// A warp clears the block's row of a round.
   template <class Block>
-  PMPP_HOST_DEVICE static int count_of(Block& block, const arguments& a) {
-    const std::int64_t size = threads * a.rows;
-    return static_cast<int>(max(std::int64_t(0), min(size, a.count.get() - block.index() * size)));
+  PMPP_HOST_DEVICE static void clear_row(Block& block, const arguments& a, int round) {
+    static_assert(quads == lanes);
+    table_of(block, a, round)[block.index() * quads + block.lane()] = simt::quad{};
   }
 
-  /// Whether a round pays that tells if no digit of pass p is too frequent: so a sample says, to all blocks alike. Also for one digit.
+  /// Whether a round pays that tells if no such digit is too frequent: so a sample says, a key of each thread, to all blocks alike.
+  /// Also for one digit.
   template <class Block>
-  PMPP_HOST_DEVICE static bool looks_even(Block& block, shared& memory, const arguments& a, radix_home home, int p) {
-    const std::int64_t n = a.count.get(), room = tile - threads * a.rows;
-    if (p == 0 || room <= 0) return false;
-    for (int i = block.thread(); i < block::radix_digits; i += threads) memory.offset[i] = 0;
-    if (block.thread() == 0) memory.fits = 1;
+  PMPP_HOST_DEVICE static bool looks_even(Block& block, shared& memory, const radix_digit& digit, const key& sample,
+                                          std::int64_t n, int room) {
+    block::for_each_digit(block, memory.rank, [&](int d) { memory.offset[d] = 0; });
     block.sync();
-    a.keys.read(home, [&](const auto& keys) {
-      const radix_digit digit = digit_of_pass(p, a.range);
-      if (n > 0) simt::atomic_add(&memory.offset[digit(Code::encode(keys[block.thread() * n / threads]))], 1u);
+    simt::atomic_add(&memory.offset[digit(Code::encode(sample))], 1u);
+    block.sync();
+    bool frequent = false;
+    block::for_each_digit(block, memory.rank, [&](int d) {
+      const int found = static_cast<int>(memory.offset[d]);
+      frequent |= found < threads && (found - 12) * n > room * threads;
     });
-    block.sync();
-    for (int i = block.thread(); i < block::radix_digits; i += threads)
-      if (const int found = static_cast<int>(memory.offset[i]); found < threads && (found - 12) * n > room * threads)
-        simt::store(&memory.fits, 0u);
-    block.sync();
-    return memory.fits != 0;
+    return !block.sync_or(frequent);
   }
 
   /// Gathers the block's elements by a digit in shared memory, and finds out where they go among those of all blocks.
   template <class Block>
-  PMPP_HOST_DEVICE static void place(Block& block, shared& memory, const arguments& a, int round, radix_home home,
-                                     const radix_digit& digit) {
+  PMPP_HOST_DEVICE static void place(Block& block, shared& memory, const arguments& a, tile_elements& own, int round,
+                                     int n, const radix_digit& digit) {
     const int blocks = static_cast<int>(block.count());
     simt::quad* const table = table_of(block, a, round);
-    for (int i = block.thread(); i < block::radix_digits; i += threads)
-      memory.before[i / lanes][i % lanes] = memory.all[i / lanes][i % lanes] = 0;
-    tile_elements own;
-    own.load(block, a.keys, a.values, home, threads * a.rows * static_cast<int>(block.index()), count_of(block, a),
-             a.rows);
+    block::for_each_digit(block, memory.rank, [&](unsigned d) {
+      memory.before[d / lanes][d % lanes] = memory.all[d / lanes][d % lanes] = 0;
+    });
     own.encode();
     own.gather(block, memory, a.rows, digit, digit, [&](int d, unsigned total) {
       const unsigned next = block.shuffle_down(total, 1);
       if (d % 2 == 0)
         simt::store(reinterpret_cast<unsigned*>(table + block.index() * quads) + d / 2, ready | total | next << 16);
     });
-    if (round > 0 && block.warp() == 0)  // the row of the round before
-      for (int i = block.lane(); i < quads; i += lanes)
-        table_of(block, a, round - 1)[block.index() * quads + i] = simt::quad{};
+    if (round > 0 && block.warp() == 0) clear_row(block, a, round - 1);
     add_up(block, memory, table, blocks);
     block.sync();
-    if (block.warp() == 0) find_offsets(block, memory, digit, static_cast<int>(a.count.get()), threads * a.rows);
+    if (block.warp() == 0) find_offsets(block, memory, digit, n, threads * a.rows);
     block.sync();
   }
 
@@ -237,10 +241,9 @@ private:
 
   /// Writes the tile. Some elements are read before one is written: the compiler may not do that.
   template <class Block>
-  PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, radix_home target,
+  PMPP_HOST_DEVICE static void put(Block& block, shared& memory, const arguments& a, radix_home target, int count,
                                    const radix_digit& digit) {
     constexpr int at_once = 4;
-    const int count = count_of(block, a);
     a.keys.write(target, [&](const auto& keys) {
       a.values.write(target, [&](const auto& values) {
         for (int first = block.thread(); first < count; first += at_once * threads) {
