@@ -66,11 +66,11 @@ PMPP_HOST_DEVICE void assign(const zip_iterator<A, B>& out, std::int64_t i, cons
 
 /// The first of [low, high) that is not `before`, for a predicate that is true up to some place; found by the lanes of a
 /// warp: a round of loads for every five bits of the answer.
-template <class Block, class Before>
-PMPP_HOST_DEVICE std::int64_t warp_partition_point(Block& block, std::int64_t low, std::int64_t high, Before before) {
+template <class Block, class Index, class Before>
+PMPP_HOST_DEVICE Index warp_partition_point(Block& block, Index low, Index high, Before before) {
   while (block.any(low < high)) {
-    const std::int64_t step = max(std::int64_t(1), ceil_div(high - low, std::int64_t(simt::warp_size)));
-    const std::int64_t i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
+    const Index step = max(Index(1), ceil_div(high - low, Index(simt::warp_size)));
+    const Index i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
     low += simt::count_bits(block.ballot(i < high && before(i))) * step;
     high = min(high, low + step - 1);
     low = min(low, high);
@@ -79,11 +79,11 @@ PMPP_HOST_DEVICE std::int64_t warp_partition_point(Block& block, std::int64_t lo
 }
 
 /// As co_rank, by the lanes of a warp.
-template <class Block, class A, class B, class Comp>
-PMPP_HOST_DEVICE std::int64_t warp_co_rank(Block& block, std::int64_t diagonal, const A& a, std::int64_t a_count,
-                                           const B& b, std::int64_t b_count, const Comp& comp) {
-  return warp_partition_point(block, max(std::int64_t(0), diagonal - b_count), min(diagonal, a_count),
-                              [&](std::int64_t i) { return !comp(b[diagonal - 1 - i], a[i]); });
+template <class Block, class Index, class A, class B, class Comp>
+PMPP_HOST_DEVICE Index warp_co_rank(Block& block, Index diagonal, const A& a, Index a_count, const B& b, Index b_count,
+                                    const Comp& comp) {
+  return warp_partition_point(block, max(Index(0), diagonal - b_count), min(diagonal, a_count),
+                              [&](Index i) { return !comp(b[diagonal - 1 - i], a[i]); });
 }
 
 /// A place that is at most the co-rank of `diagonal`, and less than `Grain` in front of it; found by the lanes of a warp or

@@ -2,15 +2,13 @@
 //
 // How a block merges two or four sorted runs: one tile of the result.
 //
-//   1. The places where the tile begins and ends in each run come from elsewhere (`cut` of two runs: by a warp;
-//      `cut_four`: by four lanes).
+//   1. The places where the tile begins and ends in each run come from elsewhere (a warp: `cut_two`, four lanes: `cut_four`).
 //   2. The parts of the runs go to shared memory, side by side.
 //   3. Each thread finds the co-rank of its first element there and merges `Items` elements into registers. Of four runs
 //      neighbours merge in pairs first, half of the threads each pair, and all threads merge the two results.
 //   4. Warps pass their results through shared memory and write whole rows.
 //
-// Stable; asks comp only about elements. (PMPP ch. 12 and 13; Varman et al., Merging multiple lists on hierarchical-memory
-// multiprocessors, 1991, for the cut.)
+// Stable; asks comp only about elements. (PMPP ch. 12, 13; Varman et al., Merging multiple lists on hierarchical-memory multiprocessors, 1991.)
 #pragma once
 
 #include <cstdint>
@@ -50,21 +48,20 @@ struct run_cut {
   std::int64_t place[Ways];
 };
 
-/// Finds how many of the first `diagonal` elements of the result are of which of two runs. The lanes of a warp call it.
-template <class Block, class In, class Comp>
+/// Finds how many of the first `diagonal` elements of the result are of which of two runs. A warp calls it. Index: as of cut_four.
+template <class Index, class Block, class In, class Comp>
 PMPP_HOST_DEVICE void cut_two(Block& block, const sorted_runs<2, In>& runs, std::int64_t group, std::int64_t diagonal,
                               const Comp& comp, run_cut<2>& cut) {
   const In a = runs.source.in + runs.first_of(group);
-  const std::int64_t i =
-      block::warp_co_rank(block, diagonal, a, runs.length(group, 0), a + runs.run, runs.length(group, 1), comp);
+  const Index i = block::warp_co_rank(block, static_cast<Index>(diagonal), a, static_cast<Index>(runs.length(group, 0)),
+                                      a + runs.run, static_cast<Index>(runs.length(group, 1)), comp);
   if (block.lane() == 0) {
     cut.place[0] = i;
     cut.place[1] = diagonal - i;
   }
 }
 
-/// The same for four runs: four neighbouring lanes call it, one for each run, together with all others of their warp;
-/// each gets the place in its run.
+/// The same for four runs: four neighbouring lanes call it, one for each run, with all others of their warp; each gets its run's place.
 ///
 /// The middle elements of what is left of the runs are compared. Let h be the number of elements in front of them. If no
 /// more than h elements are wanted, the largest middle is none of them; otherwise the smallest one is. Either way half of
@@ -110,36 +107,40 @@ PMPP_HOST_DEVICE Index cut_four(Block& block, const sorted_runs<4, In>& runs, st
 
 namespace detail {
 
-/// Vectors of V elements that are several words of 16 bytes: copied by neighbouring threads, so that a warp asks for whole
-/// sectors.
+/// Vectors of V elements that are several words of 16 bytes: neighbouring threads copy them, so that a warp asks for whole sectors.
 template <class It, class T, int V>
 inline constexpr bool spans_words = V > 1 &&
                                     V * sizeof(T) > 16 && std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T>;
 
-/// Starts copying elements [first, first + count) of `source` to the slots from `place` on, as vectors of V elements: of
-/// first and place it takes that they lie alike in their vectors. Neighbours of the part may come along.
+/// Starts copying elements [first, first + count) of `source` to the slots from `place` on, as vectors of V elements, in which
+/// first and place lie alike. Neighbours of the part may come along.
 template <int V, class Block, class It, class T>
 PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, std::int64_t first, int count, T* slots,
                                 int place) {
   const std::int64_t origin = first - place;
-  const auto inside = [&](int at) { return origin + at >= 0 && origin + at + V <= source.count; };
+  const int low = origin < 0 ? static_cast<int>(-origin) : 0,  // at these places lie elements
+      high = static_cast<int>(min(source.count - origin, std::int64_t(place + count + V)));
+  const auto inside = [&](int at) { return at >= low && at + V <= high; };
+  const It from = source.in + origin;
   if constexpr (spans_words<It, T, V>) {
     constexpr int words = V * int(sizeof(T)) / 16;
     const int begin = place / V * V;
     for (int i = block.thread(); i < ceil_div(place + count - begin, V) * words; i += block.threads())
       if (const int at = begin + i / words * V; inside(at))
         simt::copy_async<16>(reinterpret_cast<char*>(slots + begin) + i * 16,
-                             reinterpret_cast<const char*>(source.in + (origin + begin)) + std::int64_t(i) * 16);
+                             reinterpret_cast<const char*>(from + begin) + std::int64_t(i) * 16);
   }
   for (int at = place / V * V + block.thread() * V; at < place + count; at += block.threads() * V) {
     if constexpr (V == 1) {
-      copy_element(source.in, origin + at, slots + at);
+      copy_element(from, at, slots + at);
     } else if (inside(at)) {
       if constexpr (!spans_words<It, T, V>)
-        access<It>::template load_async<V>(source.in, origin + at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
+        access<It>::template load_async<V>(from, at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
     } else {
-      for (int k = max(0, place - at); k < V && at + k < place + count; ++k)
-        copy_element(source.in, origin + at + k, slots + at + k);
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+      for (int k = max(0, place - at); k < V && at + k < place + count; ++k) copy_element(from, at + k, slots + at + k);
     }
   }
 }
@@ -155,8 +156,7 @@ PMPP_HOST_DEVICE void copy_words(Block& block, const void* from, void* to) {
 #endif
 }
 
-/// The rows of a warp, from slot `row` on, to out[first + row] and the following; there are `count` elements in all. As
-/// vectors where they lie on 16-byte boundaries; else as words where elements are more than one, or less.
+/// The rows of a warp, from slot `row` on, to out[first + row] and so on, of `count` elements in all: as vectors or words where it can.
 template <class Memory, int Items, class Block, class T, class Out>
 PMPP_HOST_DEVICE void write_rows(Block& block, const T* slots, int row, int count, const Out& out, std::int64_t first) {
   if constexpr (Memory::dense && std::is_same_v<std::remove_const_t<Out>, T*> &&

@@ -18,10 +18,12 @@
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/merge_runs.hpp>
 #include <pmpp/block/sort.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -78,6 +80,7 @@ constexpr int sort_threads(int threads, int bytes_of_thread, int most_bytes) {
 
 template <class T, class In, class Out, class Comp, sort_tiles_tuning Tuning>
 struct sort_tiles_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int items = block::odd_items(Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), Tuning.block_bytes),
                        min_blocks = min(32, max(1, Tuning.resident / threads / (items * int(sizeof(T)) > 136 ? 2 : 1)));
@@ -97,6 +100,7 @@ struct sort_tiles_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     block::staged_input<In> source = a.source;
     if (a.count.pointer != nullptr) source.count = a.count.get();
     const std::int64_t size = std::int64_t(block.threads()) * items, first = block.index() * size;
@@ -119,22 +123,27 @@ using four_cuts = block::run_cut<4>;
 
 template <class T, class In, class Comp>
 struct cut_runs_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 64;
 
   struct arguments {
     block::sorted_runs<4, In> runs;
     item_count count;
-    std::int64_t tile, tiles_of_group, tiles;
+    int tile;
+    divisor tiles_of_group;
+    unsigned tiles;
     Comp comp;
     four_cuts* cuts;
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+    simt::previous_kernels_done();
     block::sorted_runs<4, In> runs = a.runs;
     if (a.count.pointer != nullptr) runs.source.count = a.count.get();
-    const std::int64_t tile = block.index() * (threads / 4) + block.thread() / 4, group = tile / a.tiles_of_group;
-    const std::int64_t diagonal = min(tile % a.tiles_of_group * a.tile, runs.count_of(group));
+    const unsigned tile = static_cast<unsigned>(block.index()) * (threads / 4) + unsigned(block.thread()) / 4,
+                   group = a.tiles_of_group.quotient(tile), in_group = tile - group * a.tiles_of_group.value();
+    const std::int64_t diagonal = min(std::int64_t(in_group) * a.tile, runs.count_of(group));
     const std::int64_t place = runs.run <= 1 << 28
                                    ? block::cut_four<T, int>(block, runs, group, diagonal, a.comp)
                                    : block::cut_four<T, std::int64_t>(block, runs, group, diagonal, a.comp);
@@ -147,8 +156,14 @@ template <class Block, class Memory, class In, class Out, class Comp>
 PMPP_HOST_DEVICE void merge_two_runs(Block& block, Memory& memory, const block::sorted_runs<2, In>& runs,
                                      std::int64_t group, std::int64_t first, std::int64_t end, const Out& out,
                                      const Comp& comp) {
-  for (int w = block.warp(); w < 2; w += block.warps())
-    block::cut_two(block, runs, group, w == 0 ? first : end, comp, w == 0 ? memory.begin : memory.end);
+  for (int w = block.warp(); w < 2; w += block.warps()) {
+    const std::int64_t diagonal = w == 0 ? first : end;
+    auto& cut = w == 0 ? memory.begin : memory.end;
+    if (runs.run <= 1 << 28)
+      block::cut_two<int>(block, runs, group, diagonal, comp, cut);
+    else
+      block::cut_two<std::int64_t>(block, runs, group, diagonal, comp, cut);
+  }
   block.sync();
   block::merge_runs(block, memory, runs, group, static_cast<int>(end - first), out, runs.first_of(group) + first, comp);
 }
@@ -167,6 +182,7 @@ PMPP_HOST_DEVICE void merge_four_runs(Block& block, Memory& memory, const block:
 
 template <int Ways, class T, class In, class Out, class Comp, merge_runs_tuning Tuning>
 struct merge_runs_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int items = block::odd_items(Ways == 4 ? Tuning.four_bytes : Tuning.bytes, sizeof(T)),
                        threads = sort_threads(Tuning.threads, items*int(sizeof(T)), Tuning.block_bytes),
                        min_blocks =
@@ -178,18 +194,19 @@ struct merge_runs_kernel {
     block::sorted_runs<Ways, In> runs;
     Out out;
     item_count count;
-    unsigned tiles_of_group;
+    divisor tiles_of_group;
     Comp comp;
     const four_cuts* cuts;  ///< of four runs
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     block::sorted_runs<Ways, In> runs = a.runs;
     if (a.count.pointer != nullptr) runs.source.count = a.count.get();
-    const auto index = static_cast<unsigned>(block.index());  // 64-bit divisions are slow
-    const std::int64_t group = index / a.tiles_of_group, all = runs.count_of(group);
-    const std::int64_t begin = index % a.tiles_of_group * tile;
+    const auto index = static_cast<unsigned>(block.index());
+    const unsigned group = a.tiles_of_group.quotient(index), in_group = index - group * a.tiles_of_group.value();
+    const std::int64_t all = runs.count_of(group), begin = in_group * tile;
     if (begin >= all) return;
     const std::int64_t end = min(begin + tile, all);
     if constexpr (Ways == 2)
@@ -215,10 +232,11 @@ void merge_runs(const P& where, const In& in, const Out& out, const item_count& 
   if constexpr (Ways == 4) {
     using cut = cut_runs_kernel<T, In, Comp>;
     pmpp::launch(where, ceil_div(tiles, std::int64_t(cut::threads / 4)), cut{},
-                 typename cut::arguments{runs, count, tile, tiles_of_group, tiles, comp, cuts});
+                 typename cut::arguments{runs, count, int(tile), divisor(tiles_of_group), static_cast<unsigned>(tiles),
+                                         comp, cuts});
   }
   pmpp::launch(where, tiles, kernel{},
-               typename kernel::arguments{runs, out, count, static_cast<unsigned>(tiles_of_group), comp, cuts});
+               typename kernel::arguments{runs, out, count, divisor(tiles_of_group), comp, cuts});
 }
 
 /// Enqueues the sort on a GPU or runs it in the emulator: from `in` to `data`, which may be the same.
@@ -280,6 +298,7 @@ void merge_sort_on_blocks(const P& where, const In& in, const Data& data, const 
 /// and the last of them among samples of the run; what lies between is mostly short enough for shared memory.
 template <class T, class In, class Out, class Comp, int Longest>
 struct rank_runs_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 512, elements = 256, at_once = 8, most_runs = 64, min_blocks = 2;
   static constexpr int warps = threads / simt::warp_size;
   static constexpr int step = Longest < 64 ? simt::warp_size : 64;
@@ -295,26 +314,30 @@ struct rank_runs_kernel {
     In in;
     Out out;
     item_count count;
-    int run;  ///< elements of a run, at most Longest
+    divisor run;  ///< elements of a run, at most Longest
+    divisor blocks_of_run;
+    divisor samples;  ///< of a run
     Comp comp;
   };
 
-  static std::int64_t blocks_of_runs(std::int64_t runs, int run) { return runs * ceil_div(run, elements); }
-
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const int all = static_cast<int>(a.count.get()), index = static_cast<int>(block.index());
-    const int run = a.run, samples = run / step, blocks_of_run = ceil_div(run, elements);
-    const int own = index / blocks_of_run, in_run = index % blocks_of_run * elements, begin = own * run + in_run;
-    const int count = min(elements, min((own + 1) * run, all) - begin), runs = ceil_div(all, run);
+    const int run = a.run.value(), samples = a.samples.value();
+    const int own = a.blocks_of_run.quotient(index), in_run = (index - own * int(a.blocks_of_run.value())) * elements,
+              begin = own * run + in_run;
+    const int count = min(elements, min((own + 1) * run, all) - begin), runs = a.run.quotient(all + run - 1);
     if (count <= 0) return;
     const auto element = [&](int i) { return block::element_as<T>(value_of<In>(a.in[i])); };
     T* const sample = reinterpret_cast<T*>(memory.sample);
     T* const part_of_run = reinterpret_cast<T*>(memory.part_of_warp[block.warp()]);
     const T least = element(begin), greatest = element(begin + count - 1);
-    for (int k = block.thread(); k < runs * samples; k += threads)
-      if (const int i = k / samples * run + (k % samples + 1) * step - 1; i < all) sample[k] = element(i);
-    for (int i = block.thread(); i < elements; i += threads) memory.place[i] = static_cast<unsigned>(in_run + i);
+    for (int k = block.thread(); k < runs * samples; k += threads) {
+      const int r = a.samples.quotient(k), i = r * run + (k - r * samples + 1) * step - 1;
+      if (i < all) sample[k] = element(i);
+    }
+    if (const int i = block.thread(); i < elements) memory.place[i] = static_cast<unsigned>(in_run + i);
     T mine[at_once];
     for (int k = 0; k < at_once; ++k) mine[k] = element(begin + min(k * simt::warp_size + block.lane(), count - 1));
     block.sync();
@@ -375,8 +398,10 @@ bool sort_by_ranking(const P& where, const In& in, const Data& data, const item_
   const Other other = home::of(memory, n);
   detail::launch_kernel<-1>(where, grid{tiles, threads}, tiles_kernel{},
                             typename tiles_kernel::arguments{block::staged_input<In>(in, n), other, count, comp});
-  pmpp::launch(where, ranks::blocks_of_runs(tiles, run), ranks{},
-               typename ranks::arguments{other, data, count, run, comp});
+  const int blocks_of_run = ceil_div(run, ranks::elements);
+  pmpp::launch(where, tiles * blocks_of_run, ranks{},
+               typename ranks::arguments{other, data, count, divisor(run), divisor(blocks_of_run),
+                                         divisor(max(1, run / ranks::step)), comp});
   return true;
 }
 
