@@ -105,12 +105,14 @@ bool sort_windows(const P& where, const In& in, const Data& data, const item_cou
       "pmpp: elements of more than about 450 bytes cannot be sorted");
   const machine& m = machine_of(where);
   if (!all_fit<sort_kernel>(m) || (!Short && !all_fit<merge_kernel>(m))) return false;
-  segment_cut cut{sort_kernel::tile, sort_kernel::tile - sort_kernel::tile / 8, Short ? 2 : 4};
+  constexpr int tile = sort_kernel::tile;
   const std::int64_t resident = resident_blocks<sort_kernel>(m);
-  if constexpr (Short)
-    cut.window = short_window(n, cut.tile, m.multiprocessors, static_cast<int>(resident / m.multiprocessors));
+  const std::int64_t window =
+      Short ? short_window(n, tile, m.multiprocessors, static_cast<int>(resident / m.multiprocessors))
+            : tile - tile / 8;
+  const segment_cut<sort_kernel::ways> cut{divisor(tile), divisor(window)};
   const bool passes = cut.passes(n) > 0;
-  const std::int64_t windows = ceil_div(n, cut.window), others = passes ? n : 0;
+  const std::int64_t windows = ceil_div(n, window), others = passes ? n : 0;
   const std::int64_t plans = Short && !passes ? 0 : windows,
                      slots = Short || !passes ? 0 : ceil_div(n, merge_kernel::slot);
   scratch memory(where,
@@ -120,12 +122,12 @@ bool sort_windows(const P& where, const In& in, const Data& data, const item_cou
                  passes ? checked_bytes(Short ? windows : 3, sizeof(unsigned), "segmented_sort") : 0);
   const Other other = home::of(memory, others);
   window_plan* const planned = memory.take<window_plan>(plans);
-  const merge_arguments<Data, Other, Comp> merging{block::staged_input<Data>(data, n),
-                                                   block::staged_input<Other>(other, n),
-                                                   cut,
-                                                   memory.take<segment_place>(Short ? 0 : windows),
-                                                   memory.state(),
-                                                   comp};
+  const merge_arguments<Data, Other, Comp, sort_kernel::ways> merging{block::staged_input<Data>(data, n),
+                                                                      block::staged_input<Other>(other, n),
+                                                                      cut,
+                                                                      memory.take<segment_place>(Short ? 0 : windows),
+                                                                      memory.state(),
+                                                                      comp};
   const typename sort_kernel::arguments sorting{in,      count,   {offsets.first, offsets.count, cut},
                                                 windows, planned, merging};
   if constexpr (Short) {
@@ -151,7 +153,9 @@ void segmented_sort_on_blocks(const P& where, const In& in, const Data& data, co
                               const input<Offsets>& offsets, const Comp& comp) {
   if constexpr (Tuning.ranked > 0 && sizeof(T) <= 16)
     if (sort_segments_by_rank<T, Tuning.ranked>(where, in, data, n, offsets, comp)) return;
-  if (n.bound <= Tuning.short_limit && sort_windows<Tuning.for_short(), true, T>(where, in, data, n, offsets, comp))
+  static_assert(Tuning.short_limit <= 1 << 30);
+  if (n.bound <= Tuning.short_limit && offsets.count.bound <= 1 << 30 &&
+      sort_windows<Tuning.for_short(), true, T>(where, in, data, n, offsets, comp))
     return;
   if (sort_windows<Tuning, false, T>(where, in, data, n, offsets, comp)) return;
   using Other = typename second_home<T>::iterator;

@@ -48,11 +48,11 @@ PMPP_HOST_DEVICE block::sorted_runs<Ways, It> runs_of(const block::staged_input<
 
 /// What passes over the large segments need. All segments that take part go from one array to the other; those that are not
 /// so long join in later, so that all end in the data.
-template <class Data, class Other, class Comp>
+template <class Data, class Other, class Comp, int Ways>
 struct merge_arguments {
   block::staged_input<Data> data;
   block::staged_input<Other> other;
-  segment_cut cut;
+  segment_cut<Ways> cut;
   segment_place* large;  ///< for each window: the large segment to which its last element belongs
   /// Words that are zero. Short inputs: for each window, what has been done of the large segment that begins there. Long ones:
   /// two barriers, and the passes that the longest segment needs.
@@ -85,21 +85,20 @@ struct merge_where_sorted {
     block.sync();
     if (block.thread() > 0) return;
     simt::fence();
-    unsigned* const arrived = a.state + p.segment.begin / a.cut.window;
-    const unsigned last = sorted_tiles(a, p) * static_cast<unsigned>(p.passes + 1) - 1;
-    if (simt::atomic_add(arrived, 1u) == last) simt::store(arrived, 0u);
+    simt::atomic_increment_wrap(arrivals(a, p), sorted_tiles(a, p) * static_cast<unsigned>(p.passes + 1) - 1);
   }
   /// Merges one tile, when all have arrived that had to do with the passes before `pass`.
   template <class Block, class Arguments>
   PMPP_HOST_DEVICE static void merge(Block& block, shared& memory, const Arguments& a, const tile_part& p, int pass) {
     const segment_place& s = p.segment;
-    const unsigned* const arrived = a.state + s.begin / a.cut.window;
     if (block.thread() == 0) {
-      while (simt::load(arrived) < sorted_tiles(a, p) * static_cast<unsigned>(pass + 1)) block.spin();
+      const unsigned* const arrived = arrivals(a, p);
+      const unsigned all = sorted_tiles(a, p) * static_cast<unsigned>(pass + 1);
+      while (simt::load(arrived) < all) block.spin();
       simt::fence();
     }
     block.sync();
-    const int left = p.passes - pass, unit = static_cast<int>((p.from - s.begin) / a.cut.tile);
+    const int left = p.passes - pass, unit = a.cut.quotient(p.from - s.begin, a.cut.tile);
     if (unit < a.cut.tiles_of(s, left, tile))
       a.make_pass(left, [&](const auto& from, const auto& to) {
         const merged_tile t = a.cut.tile_of(s, left, unit, tile);
@@ -110,8 +109,12 @@ struct merge_where_sorted {
 
 private:
   template <class Arguments>
+  PMPP_HOST_DEVICE static unsigned* arrivals(const Arguments& a, const tile_part& p) {
+    return a.state + a.cut.quotient(p.segment.begin, a.cut.window);
+  }
+  template <class Arguments>
   PMPP_HOST_DEVICE static unsigned sorted_tiles(const Arguments& a, const tile_part& p) {
-    return static_cast<unsigned>(ceil_div(p.segment.end - p.segment.begin, a.cut.tile));
+    return static_cast<unsigned>(a.cut.tiles(p.segment.end - p.segment.begin));
   }
 };
 
@@ -136,7 +139,7 @@ struct merge_segments_kernel {
                  227 * 1024 / int(sizeof(shared) + 1024)));
 
   struct arguments {
-    merge_arguments<Data, Other, Comp> merging;
+    merge_arguments<Data, Other, Comp, 4> merging;
     std::int64_t slots;
     slot_content* contents;
   };
@@ -161,10 +164,11 @@ struct merge_segments_kernel {
 private:
   /// The tile of a slot; of no elements if there is none.
   PMPP_HOST_DEVICE static merged_tile tile_of(const arguments& a, int left, std::int64_t i) {
-    const segment_cut& cut = a.merging.cut;
+    const segment_cut<4>& cut = a.merging.cut;
     const std::int64_t first = i * slot, last = min(first + slot, a.merging.data.count) - 1;
     merged_tile t{};
-    for (std::int64_t w = max(first / cut.window - 1, std::int64_t(0)); w <= last / cut.window; ++w) {
+    const std::int64_t end = cut.quotient(last, cut.window);
+    for (std::int64_t w = max(cut.quotient(first, cut.window) - 1, std::int64_t(0)); w <= end; ++w) {
       const segment_place s = a.merging.large[w];
       const std::int64_t unit = i - s.begin / slot;
       if (t.end == t.begin && unit >= 0 && cut.passes(s.end - s.begin) >= left) t = cut.tile_of(s, left, unit, tile);

@@ -111,6 +111,8 @@ struct sort_windows_kernel {
   using memory_of_block = block::segmented_sort_memory<T, threads, items>;
   using merger = merge_where_sorted<T, threads, items | 1>;
 
+  static constexpr int ways = Short ? 2 : 4;  ///< runs that a pass makes one of
+
   struct shared {
     union {
       memory_of_short of_short;
@@ -119,7 +121,7 @@ struct sort_windows_kernel {
     };
     memory_of_long of_long;
     window_plan plan;
-    offset_place first[2];  ///< among the offsets: of the window, and of the next one
+    typename window_planner<Offsets, ways>::place first[2];  ///< among the offsets: of the window, and of the next one
   };
   static constexpr int min_blocks =
       max(1, min(1024 / threads / (items * int(sizeof(T)) > 136 ? 2 : 1), 227 * 1024 / int(sizeof(shared) + 1024)));
@@ -127,10 +129,10 @@ struct sort_windows_kernel {
   struct arguments {
     In in;
     item_count count;
-    window_planner<Offsets> planner;
+    window_planner<Offsets, ways> planner;
     std::int64_t windows;
     window_plan* plans;  ///< of a short input each block makes its own, and keeps it here while it merges
-    merge_arguments<Data, Other, Comp> merging;
+    merge_arguments<Data, Other, Comp, ways> merging;
   };
 
   template <class Block>
@@ -168,7 +170,7 @@ private:
       block.sync();
     } else if constexpr (Short) {
       for (int k = block.warp(); k < 2; k += block.warps()) {
-        const offset_place first = a.planner.first_from(block, w + k);
+        const auto first = a.planner.first_from(block, w + k);
         if (block.lane() == 0) memory.first[k] = first;
       }
       block.sync();

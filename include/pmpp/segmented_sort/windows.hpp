@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/simt/bits.hpp>
@@ -29,37 +31,50 @@ struct merged_tile {
   std::int64_t begin, end;  ///< in the result of the group; equal: there is no such tile
 };
 
-/// How the array is cut: which segments are large, and how often they are merged.
+/// How the array is cut: which segments are large, and how often they are merged. A pass makes one of `Ways` runs: 2 in short inputs,
+/// whose elements have numbers below 2^31, or 4.
+template <int Ways>
 struct segment_cut {
-  std::int64_t tile, window;  ///< elements
-  int ways;                   ///< 2 or 4 runs that a pass makes one of
+  using number = std::conditional_t<Ways == 2, int, std::int64_t>;
+  divisor tile, window;  ///< elements
 
-  /// Whether a segment does not fit into the tile of the window where it begins.
-  PMPP_HOST_DEVICE bool large(const segment_place& s) const { return large(s, s.begin / window * window); }
-  PMPP_HOST_DEVICE bool large(const segment_place& s, std::int64_t window_begin) const {
-    return s.end - window_begin > tile;
+  PMPP_HOST_DEVICE static number quotient(std::int64_t n, const divisor& by) {
+    if constexpr (Ways == 2)
+      return static_cast<number>(by.quotient(static_cast<unsigned>(n)));
+    else
+      return n / by.value();
   }
+  /// Whether a segment does not fit into the tile of the window where it begins.
+  PMPP_HOST_DEVICE bool large(const segment_place& s) const {
+    return large(s, quotient(s.begin, window) * std::int64_t(window.value()));
+  }
+  PMPP_HOST_DEVICE bool large(const segment_place& s, std::int64_t window_begin) const {
+    return s.end - window_begin > tile.value();
+  }
+  /// Tiles of n elements.
+  PMPP_HOST_DEVICE number tiles(std::int64_t n) const { return quotient(n + tile.value() - 1, tile); }
   /// Passes from tiles to a run of n elements.
   PMPP_HOST_DEVICE int passes(std::int64_t n) const {
     int count = 0;
-    for (std::int64_t run = tile; run < n; run *= ways) ++count;
+    for (number run = static_cast<number>(tile.value()); run < static_cast<number>(n); run *= Ways) ++count;
     return count;
   }
-  /// Elements of the runs that a segment of n elements has with `left` passes before it.
-  PMPP_HOST_DEVICE std::int64_t run_of(std::int64_t n, int left) const {
-    return tile << (passes(n) - left) * (ways / 2);
-  }
+  /// Elements of the runs that a segment of n elements has with `left` passes before it: 2^this tiles.
+  PMPP_HOST_DEVICE int doublings(std::int64_t n, int left) const { return (passes(n) - left) * (Ways / 2); }
   /// Tiles of `elements` that it takes to merge them. The groups of runs begin with a tile each.
   PMPP_HOST_DEVICE int tiles_of(const segment_place& s, int left, int elements) const {
-    const auto n = static_cast<unsigned>(s.end - s.begin), together = static_cast<unsigned>(ways * run_of(n, left));
-    return static_cast<int>(n / together * ceil_div(together, unsigned(elements)) +
-                            ceil_div(n % together, unsigned(elements)));
+    const auto n = static_cast<unsigned>(s.end - s.begin), each = static_cast<unsigned>(elements);
+    const int shift = doublings(n, left) + Ways / 2;
+    const unsigned groups = static_cast<unsigned>(quotient(n, tile)) >> shift, together = tile.value() << shift;
+    return static_cast<int>(groups * ceil_div(together, each) + ceil_div(n - groups * together, each));
   }
   /// Tile `unit` of them.
   PMPP_HOST_DEVICE merged_tile tile_of(const segment_place& s, int left, std::int64_t unit,
                                        std::int64_t elements) const {
-    const std::int64_t n = s.end - s.begin, run = run_of(n, left), together = ways * run;
-    const auto index = static_cast<unsigned>(unit), tiles = static_cast<unsigned>(ceil_div(together, elements));
+    const std::int64_t n = s.end - s.begin, run = std::int64_t(tile.value()) << doublings(n, left),
+                       together = Ways * run;
+    const auto index = static_cast<unsigned>(unit),
+               tiles = static_cast<unsigned>(ceil_div(static_cast<number>(together), static_cast<number>(elements)));
     const std::int64_t group = index / tiles, begin = index % tiles * elements;  // 64-bit divisions are slow
     return {s, run, group, begin, max(begin, min(begin + elements, min(together, n - group * together)))};
   }
@@ -85,55 +100,59 @@ struct window_plan {
 };
 
 /// Where an element lies among the offsets: the first one from it on, and the one in front of that.
+template <class Number>
 struct offset_place {
-  std::int64_t index, before, at;
+  Number index, before, at;
 };
 
-/// Says what a block sorts.
-template <class Offsets>
+/// Says what a block sorts. Of short inputs there are fewer than 2^31 offsets, too.
+template <class Offsets, int Ways>
 struct window_planner {
+  using number = typename segment_cut<Ways>::number;
+  using place = offset_place<number>;
   Offsets offsets;
   item_count offset_count;
-  segment_cut cut;
+  segment_cut<Ways> cut;
 
-  PMPP_HOST_DEVICE std::int64_t offset(std::int64_t s) const { return static_cast<std::int64_t>(offsets[s]); }
+  PMPP_HOST_DEVICE number offset(std::int64_t s) const { return static_cast<number>(offsets[s]); }
 
   /// The first of offsets low ... high that lies at `element` or after it; `high` if none does. The lanes of a warp call it:
   /// a round of loads for every five bits of the answer, which brings the neighbours along.
   template <class Block>
-  PMPP_HOST_DEVICE offset_place find(Block& block, std::int64_t low, std::int64_t high, std::int64_t element) const {
-    offset_place place{low, offset(max(low - 1, std::int64_t(0))), offset(high)};
+  PMPP_HOST_DEVICE place find(Block& block, number low, number high, number element) const {
+    place found{low, offset(max(low - 1, number(0))), offset(high)};
     while (block.any(low < high)) {
-      const std::int64_t step = ceil_div(high - low, std::int64_t(simt::warp_size));
-      const std::int64_t i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
-      const std::int64_t probed = offset(min(i, high));
+      const number step = ceil_div(high - low, number(simt::warp_size));
+      const number i = low + (block.lane() + 1) * step - 1;  // the last place of this lane's part
+      const number probed = offset(min(i, high));
       const int parts = simt::count_bits(block.ballot(i < high && probed < element));
       low += parts * step;
-      if (parts > 0) place.before = block.shuffle(probed, parts - 1);
+      if (parts > 0) found.before = block.shuffle(probed, parts - 1);
       if (low + step - 1 < high) {
         high = low + step - 1;
-        place.at = block.shuffle(probed, parts);
+        found.at = block.shuffle(probed, parts);
       }
       low = min(low, high);
     }
-    place.index = low;
-    return place;
+    found.index = low;
+    return found;
   }
   /// The first segment that begins in a window or after it.
   template <class Block>
-  PMPP_HOST_DEVICE offset_place first_from(Block& block, std::int64_t window) const {
-    return find(block, 0, max(std::int64_t(0), offset_count.get() - 1), window * cut.window);
+  PMPP_HOST_DEVICE place first_from(Block& block, std::int64_t window) const {
+    return find(block, 0, static_cast<number>(max(std::int64_t(0), offset_count.get() - 1)),
+                static_cast<number>(window) * static_cast<number>(cut.window.value()));
   }
   /// Segments from `here` to `next` begin in the window. `noted` becomes the large segment to which its last element belongs.
-  PMPP_HOST_DEVICE window_plan plan(std::int64_t window, const offset_place& here, const offset_place& next,
+  PMPP_HOST_DEVICE window_plan plan(std::int64_t window, const place& here, const place& next,
                                     segment_place& noted) const {
     const std::int64_t first = here.index, last = next.index;
-    const std::int64_t begin = window * cut.window, end = begin + cut.window;
+    const std::int64_t begin = window * cut.window.value(), end = begin + cut.window.value();
     const segment_place before{here.before, here.at}, last_one{next.before, next.at};
     noted = {0, 0};
     window_plan plan{};
     if (first > 0 && before.end > begin && cut.large(before)) {
-      const std::int64_t from = before.begin + ceil_div(begin - before.begin, cut.tile) * cut.tile;
+      const std::int64_t from = before.begin + cut.tiles(begin - before.begin) * std::int64_t(cut.tile.value());
       if (from < min(end, before.end)) plan.parts[0] = tile_of(before, from);
       if (before.end >= end) noted = before;
     }
@@ -158,7 +177,9 @@ struct window_planner {
 private:
   /// The tile of a large segment that begins at element `from`.
   PMPP_HOST_DEVICE tile_part tile_of(const segment_place& s, std::int64_t from) const {
-    return {from, 0, 0, static_cast<int>(min(cut.tile, s.end - from)), cut.passes(s.end - s.begin), s};
+    return {
+        from, 0, 0, static_cast<int>(min(std::int64_t(cut.tile.value()), s.end - from)), cut.passes(s.end - s.begin),
+        s};
   }
 };
 
@@ -169,11 +190,13 @@ struct plan_windows_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, warps = threads / simt::warp_size, windows = warps - 1;
 
+  using window_planner_of = window_planner<Offsets, 4>;
+
   struct shared {
-    offset_place first[warps];  ///< the first segment that begins in a window or after it
+    typename window_planner_of::place first[warps];  ///< the first segment that begins in a window or after it
   };
   struct arguments {
-    window_planner<Offsets> planner;
+    window_planner_of planner;
     std::int64_t windows;
     window_plan* plans;
     segment_place* large;
@@ -183,7 +206,7 @@ struct plan_windows_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     const std::int64_t window = block.index() * windows + block.warp();
-    const offset_place first = a.planner.first_from(block, window);
+    const auto first = a.planner.first_from(block, window);
     if (block.lane() == 0) memory.first[block.warp()] = first;
     block.sync();
     if (block.lane() > 0 || block.warp() == windows || window >= a.windows) return;
