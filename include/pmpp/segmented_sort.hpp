@@ -105,6 +105,7 @@ bool sort_windows(const P& where, const In& in, const Data& data, const item_cou
       "pmpp: elements of more than about 450 bytes cannot be sorted");
   const machine& m = machine_of(where);
   if (!all_fit<sort_kernel>(m) || (!Short && !all_fit<merge_kernel>(m))) return false;
+  using number = typename sort_kernel::number;
   constexpr int tile = sort_kernel::tile;
   const std::int64_t resident = resident_blocks<sort_kernel>(m);
   const std::int64_t window =
@@ -115,19 +116,21 @@ bool sort_windows(const P& where, const In& in, const Data& data, const item_cou
   const std::int64_t windows = ceil_div(n, window), others = passes ? n : 0;
   const std::int64_t plans = Short && !passes ? 0 : windows,
                      slots = Short || !passes ? 0 : ceil_div(n, merge_kernel::slot);
-  scratch memory(where,
-                 scratch_bytes({home::bytes(others), checked_bytes(plans, sizeof(window_plan), "segmented_sort"),
-                                checked_bytes(Short ? 0 : windows, sizeof(segment_place), "segmented_sort"),
-                                checked_bytes(slots, sizeof(typename merge_kernel::slot_content), "segmented_sort")}),
-                 passes ? checked_bytes(Short ? windows : 3, sizeof(unsigned), "segmented_sort") : 0);
+  scratch memory(
+      where,
+      scratch_bytes({home::bytes(others), checked_bytes(plans, sizeof(window_plan<number>), "segmented_sort"),
+                     checked_bytes(Short ? 0 : windows, sizeof(segment_place<number>), "segmented_sort"),
+                     checked_bytes(slots, sizeof(typename merge_kernel::slot_content), "segmented_sort")}),
+      passes ? checked_bytes(Short ? windows : 3, sizeof(unsigned), "segmented_sort") : 0);
   const Other other = home::of(memory, others);
-  window_plan* const planned = memory.take<window_plan>(plans);
-  const merge_arguments<Data, Other, Comp, sort_kernel::ways> merging{block::staged_input<Data>(data, n),
-                                                                      block::staged_input<Other>(other, n),
-                                                                      cut,
-                                                                      memory.take<segment_place>(Short ? 0 : windows),
-                                                                      memory.state(),
-                                                                      comp};
+  auto* const planned = memory.take<window_plan<number>>(plans);
+  const merge_arguments<Data, Other, Comp, sort_kernel::ways> merging{
+      block::staged_input<Data>(data, n),
+      block::staged_input<Other>(other, n),
+      cut,
+      memory.take<segment_place<number>>(Short ? 0 : windows),
+      memory.state(),
+      comp};
   const typename sort_kernel::arguments sorting{in,      count,   {offsets.first, offsets.count, cut},
                                                 windows, planned, merging};
   if constexpr (Short) {

@@ -173,14 +173,12 @@ PMPP_HOST_DEVICE int sort_turn(Block& block, Memory& memory, int begin, int coun
 /// Sorts the segments of a tile that have up to `longest` elements: segment s is [begin_of(s), begin_of(s + 1)). All threads of
 /// the block call it, after a barrier; warps from `first_warp` on share the work.
 template <class Words, class Block, class Memory, class Begin>
-PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, std::int64_t segments, Begin begin_of,
+PMPP_HOST_DEVICE void sort_short_segments(Block& block, Memory& memory, int segments, Begin begin_of,
                                           int longest = short_segment, int first_warp = 0) {
-  // 64-bit divisions are slow, and there are not so many segments in a tile.
-  const std::int64_t of_warp =
-      ceil_div(static_cast<unsigned>(segments), static_cast<unsigned>(block.warps() - first_warp));
-  const std::int64_t first = (block.warp() - first_warp) * of_warp, last = min(first + of_warp, segments);
-  for (std::int64_t next = first; next < last;) {
-    const std::int64_t s = next + block.lane();
+  const int of_warp = static_cast<int>(ceil_div(unsigned(segments), unsigned(block.warps() - first_warp)));
+  const int first = (block.warp() - first_warp) * of_warp, last = min(first + of_warp, segments);
+  for (int next = first; next < last;) {
+    const int s = next + block.lane();
     const int begin = s < last ? begin_of(s) : 0, all = s < last ? begin_of(s + 1) - begin : 0;
     const int count = all > longest ? 0 : all, most = block.warp_max(count);
     if (most <= 1)
@@ -308,7 +306,7 @@ PMPP_HOST_DEVICE void sort_long_turn(Block& block, Memory& memory, LongMemory& o
 /// are: 2, 4, 8, ... warps share one, and merge as lanes do, by way of shared memory; meanwhile others sort short ones. All
 /// threads of the block call it, after a barrier.
 template <class Words, class Block, class Memory, class LongMemory, class Begin>
-PMPP_HOST_DEVICE void sort_all_segments(Block& block, Memory& memory, LongMemory& of_long, std::int64_t segments,
+PMPP_HOST_DEVICE void sort_all_segments(Block& block, Memory& memory, LongMemory& of_long, int segments,
                                         Begin begin_of) {
   int next = 0;
   do {

@@ -53,7 +53,7 @@ struct merge_arguments {
   block::staged_input<Data> data;
   block::staged_input<Other> other;
   segment_cut<Ways> cut;
-  segment_place* large;  ///< for each window: the large segment to which its last element belongs
+  typename segment_cut<Ways>::place* large;  ///< for each window: the large segment to which its last element belongs
   /// Words that are zero. Short inputs: for each window, what has been done of the large segment that begins there. Long ones:
   /// two barriers, and the passes that the longest segment needs.
   unsigned* state;
@@ -81,7 +81,7 @@ struct merge_where_sorted {
 
   /// Says that the block has sorted its tile of a segment, or made its part of a pass.
   template <class Block, class Arguments>
-  PMPP_HOST_DEVICE static void arrive(Block& block, const Arguments& a, const tile_part& p) {
+  PMPP_HOST_DEVICE static void arrive(Block& block, const Arguments& a, const tile_part<int>& p) {
     block.sync();
     if (block.thread() > 0) return;
     simt::fence();
@@ -89,8 +89,9 @@ struct merge_where_sorted {
   }
   /// Merges one tile, when all have arrived that had to do with the passes before `pass`.
   template <class Block, class Arguments>
-  PMPP_HOST_DEVICE static void merge(Block& block, shared& memory, const Arguments& a, const tile_part& p, int pass) {
-    const segment_place& s = p.segment;
+  PMPP_HOST_DEVICE static void merge(Block& block, shared& memory, const Arguments& a, const tile_part<int>& p,
+                                     int pass) {
+    const segment_place<int>& s = p.segment;
     if (block.thread() == 0) {
       const unsigned* const arrived = arrivals(a, p);
       const unsigned all = sorted_tiles(a, p) * static_cast<unsigned>(pass + 1);
@@ -109,11 +110,11 @@ struct merge_where_sorted {
 
 private:
   template <class Arguments>
-  PMPP_HOST_DEVICE static unsigned* arrivals(const Arguments& a, const tile_part& p) {
+  PMPP_HOST_DEVICE static unsigned* arrivals(const Arguments& a, const tile_part<int>& p) {
     return a.state + a.cut.quotient(p.segment.begin, a.cut.window);
   }
   template <class Arguments>
-  PMPP_HOST_DEVICE static unsigned sorted_tiles(const Arguments& a, const tile_part& p) {
+  PMPP_HOST_DEVICE static unsigned sorted_tiles(const Arguments& a, const tile_part<int>& p) {
     return static_cast<unsigned>(a.cut.tiles(p.segment.end - p.segment.begin));
   }
 };
@@ -169,7 +170,7 @@ private:
     merged_tile t{};
     const std::int64_t end = cut.quotient(last, cut.window);
     for (std::int64_t w = max(cut.quotient(first, cut.window) - 1, std::int64_t(0)); w <= end; ++w) {
-      const segment_place s = a.merging.large[w];
+      const auto s = a.merging.large[w];
       const std::int64_t unit = i - s.begin / slot;
       if (t.end == t.begin && unit >= 0 && cut.passes(s.end - s.begin) >= left) t = cut.tile_of(s, left, unit, tile);
     }

@@ -112,6 +112,8 @@ struct sort_windows_kernel {
   using merger = merge_where_sorted<T, threads, items | 1>;
 
   static constexpr int ways = Short ? 2 : 4;  ///< runs that a pass makes one of
+  using number = typename segment_cut<ways>::number;
+  using part = tile_part<number>;
 
   struct shared {
     union {
@@ -120,7 +122,7 @@ struct sort_windows_kernel {
       typename merger::shared of_merge;
     };
     memory_of_long of_long;
-    window_plan plan;
+    window_plan<number> plan;
     typename window_planner<Offsets, ways>::place first[2];  ///< among the offsets: of the window, and of the next one
   };
   static constexpr int min_blocks =
@@ -131,7 +133,7 @@ struct sort_windows_kernel {
     item_count count;
     window_planner<Offsets, ways> planner;
     std::int64_t windows;
-    window_plan* plans;  ///< of a short input each block makes its own, and keeps it here while it merges
+    window_plan<number>* plans;  ///< of a short input each block makes its own, and keeps it here while it merges
     merge_arguments<Data, Other, Comp, ways> merging;
   };
 
@@ -142,7 +144,7 @@ struct sort_windows_kernel {
     for (std::int64_t w = block.index(); w < a.windows; w += block.count()) {
       get_plan(block, memory, a, w);
       for (int k = 0; k < 3; ++k) {
-        const tile_part& p = memory.plan.parts[k];
+        const part& p = memory.plan.parts[k];
         if (p.count == 0) continue;
         if (!sort_by_networks(block, memory, a, p)) sort_by_merging(block, memory.of_block, a, p);
         if constexpr (Short)
@@ -155,7 +157,7 @@ struct sort_windows_kernel {
       for (int pass = 0; pass < passes; ++pass)
         for (std::int64_t w = block.index(); w < a.windows; w += block.count()) {
           if (a.windows > block.count()) load_plan(block, memory, a, w);
-          for (const tile_part& p : memory.plan.parts)
+          for (const part& p : memory.plan.parts)
             if (p.passes > pass) merger::merge(block, memory.of_merge, a.merging, p, pass);
           block.sync();
         }
@@ -175,14 +177,14 @@ private:
       }
       block.sync();
       if (block.thread() == 0) {
-        segment_place large;
-        memory.plan = a.planner.plan(w, memory.first[0], memory.first[1], large);
+        segment_place<number> large;
+        memory.plan = a.planner.plan(static_cast<number>(w), memory.first[0], memory.first[1], large);
         if (a.windows > block.count()) a.plans[w] = memory.plan;
       }
       block.sync();
     } else {
       load_plan(block, memory, a, w);
-      if (const tile_part& p = memory.plan.parts[2]; block.thread() == 0 && p.count > 0)
+      if (const part& p = memory.plan.parts[2]; block.thread() == 0 && p.count > 0)
         simt::atomic_max(a.merging.state + 2, static_cast<unsigned>(p.passes));
     }
   }
@@ -194,8 +196,8 @@ private:
 
   /// Writes the elements [from, to) of a sorted tile where its segment's first pass, or the caller, looks for them.
   template <class Memory>
-  PMPP_HOST_DEVICE static void write(const arguments& a, const tile_part& p, const tile_mover<Memory>& mover,
-                                     Memory& memory, int from, int to) {
+  PMPP_HOST_DEVICE static void write(const arguments& a, const part& p, const tile_mover<Memory>& mover, Memory& memory,
+                                     int from, int to) {
     const bool to_other = p.passes % 2 != 0;
     if constexpr (std::is_same_v<Data, Other>)
       mover.write((to_other ? a.merging.other : a.merging.data).in + p.from, memory, from, to);
@@ -208,17 +210,15 @@ private:
   /// Sorts elements by networks, which is less work. False: too many segments are empty, or one is too long.
   template <class Block>
   PMPP_HOST_DEVICE static bool sort_by_networks([[maybe_unused]] Block& block, [[maybe_unused]] shared& memory,
-                                                [[maybe_unused]] const arguments& a,
-                                                [[maybe_unused]] const tile_part& p) {
+                                                [[maybe_unused]] const arguments& a, [[maybe_unused]] const part& p) {
     if constexpr (std::is_void_v<words>) {
       return false;
     } else {
       const bool one = p.first == p.last;
-      const std::int64_t segments = one ? 1 : p.last - p.first;
-      if (segments > 32 * tile || (!by_networks && p.count > segments * block::short_segment)) return false;
-      const auto begin_of = [&](std::int64_t s) {
-        return one ? static_cast<int>(s) * p.count : p.begin_of(a.planner.offsets, p.first + s);
-      };
+      const number all = one ? 1 : p.last - p.first;
+      if (all > 32 * tile || (!by_networks && p.count > all * block::short_segment)) return false;
+      const auto segments = static_cast<int>(all);
+      const auto begin_of = [&](int s) { return one ? s * p.count : p.begin_of(a.planner.offsets, p.first + s); };
       memory_of_short& of_short = memory.of_short;
       const tile_mover<memory_of_short> mover{block.thread(), p.count - block.thread()};
       T x[items]{};
@@ -229,7 +229,7 @@ private:
         block.sync();  // and what the tile before has left is not needed any more
       }
       bool longer = false;
-      for (std::int64_t s = block.thread(); s < segments; s += threads) {  // all loads under way: no short cut
+      for (int s = block.thread(); s < segments; s += threads) {  // all loads under way: no short cut
         const int begin = begin_of(s), length = begin_of(s + 1) - begin;
         if constexpr (by_networks) {
           if (length > memory_of_long::longest_short) memory.of_long.note(begin, length);
@@ -253,7 +253,7 @@ private:
 
   template <class Block>
   PMPP_HOST_DEVICE static void sort_by_merging(Block& block, memory_of_block& memory, const arguments& a,
-                                               const tile_part& p) {
+                                               const part& p) {
     const bool one = p.first == p.last;
     const tile_mover<memory_of_block> mover{block.thread(), p.count - block.thread()};
     T x[items]{};  // set where there is an element
@@ -277,16 +277,16 @@ private:
   /// Each segment that is not empty marks its first element; the longest is found. Where far more segments than elements
   /// begin, all of them but a few empty, each element searches for its segment instead.
   template <class Block>
-  PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a, const tile_part& p,
+  PMPP_HOST_DEVICE static void mark_heads(Block& block, memory_of_block& memory, const arguments& a, const part& p,
                                           int count) {
-    const std::int64_t first = p.first, last = p.last;
+    const number first = p.first, last = p.last;
     int longest = 0;
     if (last - first <= 32 * tile) {
       constexpr int at_once = 4;
-      for (std::int64_t next = first + block.thread(); next < last; next += at_once * threads) {
+      for (number next = first + block.thread(); next < last; next += at_once * threads) {
         int begin[at_once], end[at_once];
         for (int k = 0; k < at_once; ++k) {
-          const std::int64_t s = min(next + k * threads, last - 1);
+          const number s = min(next + k * threads, last - 1);
           begin[k] = p.begin_of(a.planner.offsets, s);
           end[k] = p.begin_of(a.planner.offsets, s + 1);
         }
@@ -299,9 +299,9 @@ private:
     } else {
       longest = count - 1;  // not known
       for (int i = block.thread(); i < count; i += threads) {
-        std::int64_t low = first, high = last;  // the first segment that begins at element i or after it
+        number low = first, high = last;  // the first segment that begins at element i or after it
         while (low < high) {
-          const std::int64_t s = low + (high - low) / 2;
+          const number s = low + (high - low) / 2;
           if (a.planner.offset(s) < p.from + i)
             low = s + 1;
           else

@@ -18,14 +18,15 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-/// Where a segment lies.
+/// Where a segment lies. Number: here and below, of the type that counts elements and offsets.
+template <class Number>
 struct segment_place {
-  std::int64_t begin, end;
+  Number begin, end;
 };
 
 /// A tile of what runs of a segment become when they are merged.
 struct merged_tile {
-  segment_place segment;
+  segment_place<std::int64_t> segment;
   std::int64_t run;         ///< elements
   std::int64_t group;       ///< which of the runs become one
   std::int64_t begin, end;  ///< in the result of the group; equal: there is no such tile
@@ -36,6 +37,7 @@ struct merged_tile {
 template <int Ways>
 struct segment_cut {
   using number = std::conditional_t<Ways == 2, int, std::int64_t>;
+  using place = segment_place<number>;
   divisor tile, window;  ///< elements
 
   PMPP_HOST_DEVICE static number quotient(std::int64_t n, const divisor& by) {
@@ -45,11 +47,11 @@ struct segment_cut {
       return n / by.value();
   }
   /// Whether a segment does not fit into the tile of the window where it begins.
-  PMPP_HOST_DEVICE bool large(const segment_place& s) const {
-    return large(s, quotient(s.begin, window) * std::int64_t(window.value()));
+  PMPP_HOST_DEVICE bool large(const place& s) const {
+    return large(s, quotient(s.begin, window) * static_cast<number>(window.value()));
   }
-  PMPP_HOST_DEVICE bool large(const segment_place& s, std::int64_t window_begin) const {
-    return s.end - window_begin > tile.value();
+  PMPP_HOST_DEVICE bool large(const place& s, number window_begin) const {
+    return s.end - window_begin > static_cast<number>(tile.value());
   }
   /// Tiles of n elements.
   PMPP_HOST_DEVICE number tiles(std::int64_t n) const { return quotient(n + tile.value() - 1, tile); }
@@ -62,41 +64,43 @@ struct segment_cut {
   /// Elements of the runs that a segment of n elements has with `left` passes before it: 2^this tiles.
   PMPP_HOST_DEVICE int doublings(std::int64_t n, int left) const { return (passes(n) - left) * (Ways / 2); }
   /// Tiles of `elements` that it takes to merge them. The groups of runs begin with a tile each.
-  PMPP_HOST_DEVICE int tiles_of(const segment_place& s, int left, int elements) const {
+  PMPP_HOST_DEVICE int tiles_of(const place& s, int left, int elements) const {
     const auto n = static_cast<unsigned>(s.end - s.begin), each = static_cast<unsigned>(elements);
     const int shift = doublings(n, left) + Ways / 2;
     const unsigned groups = static_cast<unsigned>(quotient(n, tile)) >> shift, together = tile.value() << shift;
     return static_cast<int>(groups * ceil_div(together, each) + ceil_div(n - groups * together, each));
   }
   /// Tile `unit` of them.
-  PMPP_HOST_DEVICE merged_tile tile_of(const segment_place& s, int left, std::int64_t unit,
-                                       std::int64_t elements) const {
+  PMPP_HOST_DEVICE merged_tile tile_of(const place& s, int left, std::int64_t unit, std::int64_t elements) const {
     const std::int64_t n = s.end - s.begin, run = std::int64_t(tile.value()) << doublings(n, left),
                        together = Ways * run;
     const auto index = static_cast<unsigned>(unit),
                tiles = static_cast<unsigned>(ceil_div(static_cast<number>(together), static_cast<number>(elements)));
     const std::int64_t group = index / tiles, begin = index % tiles * elements;  // 64-bit divisions are slow
-    return {s, run, group, begin, max(begin, min(begin + elements, min(together, n - group * together)))};
+    return {
+        {s.begin, s.end}, run, group, begin, max(begin, min(begin + elements, min(together, n - group * together)))};
   }
 };
 
 /// Elements that are sorted in one tile: those of segments first ... last - 1, or of one segment if these are none.
+template <class Number>
 struct tile_part {
-  std::int64_t from, first, last;
+  Number from, first, last;
   int count;
-  int passes;             ///< that the segment needs; an odd number: from the other array
-  segment_place segment;  ///< of which it is a tile, if that is large
+  int passes;                     ///< that the segment needs; an odd number: from the other array
+  segment_place<Number> segment;  ///< of which it is a tile, if that is large
 
   /// Where a segment begins in the tile.
   template <class Offsets>
   PMPP_HOST_DEVICE int begin_of(const Offsets& offsets, std::int64_t s) const {
-    return static_cast<int>(min(static_cast<std::int64_t>(offsets[s]) - from, std::int64_t(count)));
+    return static_cast<int>(min(static_cast<Number>(offsets[s]) - from, Number(count)));
   }
 };
 /// What a block sorts, each of which may be empty: a tile of a large segment that begins in front of its window, the small
 /// segments that begin in the window, and the first tile of a large one.
+template <class Number>
 struct window_plan {
-  tile_part parts[3];
+  tile_part<Number> parts[3];
 };
 
 /// Where an element lies among the offsets: the first one from it on, and the one in front of that.
@@ -110,6 +114,7 @@ template <class Offsets, int Ways>
 struct window_planner {
   using number = typename segment_cut<Ways>::number;
   using place = offset_place<number>;
+  using segment = segment_place<number>;
   Offsets offsets;
   item_count offset_count;
   segment_cut<Ways> cut;
@@ -144,21 +149,20 @@ struct window_planner {
                 static_cast<number>(window) * static_cast<number>(cut.window.value()));
   }
   /// Segments from `here` to `next` begin in the window. `noted` becomes the large segment to which its last element belongs.
-  PMPP_HOST_DEVICE window_plan plan(std::int64_t window, const place& here, const place& next,
-                                    segment_place& noted) const {
-    const std::int64_t first = here.index, last = next.index;
-    const std::int64_t begin = window * cut.window.value(), end = begin + cut.window.value();
-    const segment_place before{here.before, here.at}, last_one{next.before, next.at};
+  PMPP_HOST_DEVICE window_plan<number> plan(number window, const place& here, const place& next, segment& noted) const {
+    const number first = here.index, last = next.index;
+    const number size = static_cast<number>(cut.window.value()), begin = window * size, end = begin + size;
+    const segment before{here.before, here.at}, last_one{next.before, next.at};
     noted = {0, 0};
-    window_plan plan{};
+    window_plan<number> plan{};
     if (first > 0 && before.end > begin && cut.large(before)) {
-      const std::int64_t from = before.begin + cut.tiles(begin - before.begin) * std::int64_t(cut.tile.value());
+      const number from = before.begin + cut.tiles(begin - before.begin) * static_cast<number>(cut.tile.value());
       if (from < min(end, before.end)) plan.parts[0] = tile_of(before, from);
       if (before.end >= end) noted = before;
     }
     if (first < last) {
       const bool large = cut.large(last_one, begin);
-      const std::int64_t to = large ? last_one.begin : last_one.end;
+      const number to = large ? last_one.begin : last_one.end;
       plan.parts[1] = {before.end, first, last, static_cast<int>(to - before.end), 0, {0, 0}};
       if (large) {
         plan.parts[2] = tile_of(last_one, last_one.begin);
@@ -169,17 +173,20 @@ struct window_planner {
   }
 
   /// The tile where one holds all n elements.
-  PMPP_HOST_DEVICE tile_part all(std::int64_t n) const {
-    const std::int64_t segments = max(std::int64_t(0), offset_count.get() - 1);
+  PMPP_HOST_DEVICE tile_part<number> all(std::int64_t n) const {
+    const auto segments = static_cast<number>(max(std::int64_t(0), offset_count.get() - 1));
     return {0, 0, segments, segments > 0 ? static_cast<int>(n) : 0, 0, {0, 0}};
   }
 
 private:
   /// The tile of a large segment that begins at element `from`.
-  PMPP_HOST_DEVICE tile_part tile_of(const segment_place& s, std::int64_t from) const {
-    return {
-        from, 0, 0, static_cast<int>(min(std::int64_t(cut.tile.value()), s.end - from)), cut.passes(s.end - s.begin),
-        s};
+  PMPP_HOST_DEVICE tile_part<number> tile_of(const segment& s, number from) const {
+    return {from,
+            0,
+            0,
+            static_cast<int>(min(static_cast<number>(cut.tile.value()), s.end - from)),
+            cut.passes(s.end - s.begin),
+            s};
   }
 };
 
@@ -198,8 +205,8 @@ struct plan_windows_kernel {
   struct arguments {
     window_planner_of planner;
     std::int64_t windows;
-    window_plan* plans;
-    segment_place* large;
+    window_plan<std::int64_t>* plans;
+    segment_place<std::int64_t>* large;
   };
 
   template <class Block>
