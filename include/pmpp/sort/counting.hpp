@@ -54,7 +54,7 @@ struct counting_sort_kernel {
                        each = byte_codes / lanes;  ///< codes of a lane
 
   struct shared {
-    unsigned count[byte_codes][lanes];
+    alignas(16) unsigned count[byte_codes][lanes];
     std::int64_t begin[byte_codes + 1];  ///< of the keys with a code, in order
     bool last;
   };
@@ -70,14 +70,15 @@ struct counting_sort_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     if (a.counts)
-      for (int i = block.thread(); i < byte_codes * lanes; i += threads) memory.count[i / lanes][i % lanes] = 0;
+      for (int k = 0; k < byte_codes * lanes / 4 / threads; ++k)
+        reinterpret_cast<simt::quad*>(memory.count)[k * threads + block.thread()] = simt::quad{};
     simt::previous_kernels_done();
     const std::int64_t n = a.count.get();
     if (a.counts) {
       block.sync();
       count_keys(block, memory, a, n);
       block.sync();
-      for (int d = block.thread(); d < byte_codes; d += threads) {
+      if (const int d = block.thread(); d < byte_codes) {
         unsigned found = 0;
         for (int c = 0; c < lanes; ++c) found += memory.count[d][(c + d) % lanes];
         if (a.state == nullptr)
@@ -97,8 +98,7 @@ struct counting_sort_kernel {
       memory.last = simt::atomic_increment_wrap<simt::order::acq_rel>(&a.state->blocks_done, others) == others;
     }
     block.sync();
-    if (memory.last)
-      for (int d = block.thread(); d < byte_codes; d += threads) a.state->count[d] = 0;
+    if (memory.last && block.thread() < byte_codes) a.state->count[block.thread()] = 0;
   }
 
 private:
@@ -106,7 +106,7 @@ private:
   PMPP_HOST_DEVICE static void count_keys(Block& block, shared& memory, const arguments& a, std::int64_t n) {
     const auto add = [&](unsigned code, unsigned times) { simt::atomic_add(&memory.count[code][block.lane()], times); };
     if (a.state == nullptr) {  // few keys, each of another thread
-      for (std::int64_t i = block.thread(); i < n; i += threads) add(Code::encode(a.in[i]), 1);
+      for (int i = block.thread(); i < static_cast<int>(n); i += threads) add(Code::encode(a.in[i]), 1);
       return;
     }
     const block::layout<InItems> data(n, a.in_lead);
@@ -165,7 +165,8 @@ private:
   template <class Block>
   PMPP_HOST_DEVICE static void write_keys(Block& block, const shared& memory, const arguments& a, std::int64_t n) {
     if (a.state == nullptr) {
-      for (std::int64_t i = block.thread(); i < n; i += threads) block::assign(a.out, i, key_of(code_at(memory, i)));
+      for (int i = block.thread(); i < static_cast<int>(n); i += threads)
+        block::assign(a.out, i, key_of(code_at(memory, i)));
       return;
     }
     const block::layout<OutItems> data(n, a.out_lead);
