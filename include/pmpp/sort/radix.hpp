@@ -29,6 +29,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/sort/radix_keys.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -63,6 +64,7 @@ struct radix_counts {
 
 template <class Code, class Keys, int Threads, bool Least = false, class Digits = key_bits>
 struct radix_count_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Threads, items = 8, tile = threads * items,
                        min_blocks = min(16, max(1, 1152 / threads));
   static constexpr int lanes = simt::warp_size, warps = threads / lanes,
@@ -89,13 +91,14 @@ struct radix_count_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    const std::int64_t n = a.count.get();
-    for (std::int64_t i = block.index() * threads + block.thread(); i < a.quads; i += block.count() * threads)
-      a.words[i] = simt::quad{};
     const int counters = a.passes * block::radix_digits;
     unsigned* const counter = &memory.count[0][0][0];
     for (int i = block.thread(); i < counters * copies / 4; i += threads)
       reinterpret_cast<simt::quad*>(counter)[i] = simt::quad{};
+    simt::previous_kernels_done();
+    const std::int64_t n = a.count.get();
+    for (std::int64_t i = block.index() * threads + block.thread(); i < a.quads; i += block.count() * threads)
+      a.words[i] = simt::quad{};
     block.sync();
     for (std::int64_t first = block.index() * tile; first < n; first += block.count() * tile)
       if (n - first >= tile)
@@ -172,6 +175,7 @@ template <class Code, class V, class Keys, class Values, radix_pass_shape Shape,
 struct radix_pass_kernel {
   using bits = typename Code::bits;
   using tile_elements = radix_tile<Code, V, Shape.threads, Shape.items>;
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Shape.threads, items = Shape.items, min_blocks = Shape.min_blocks;
 
   struct shared : tile_elements::memory {
@@ -194,6 +198,7 @@ struct radix_pass_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     if (block.thread() == 0) {
       memory.next = take(a);
       memory.digit = a.digit;
@@ -214,7 +219,7 @@ struct radix_pass_kernel {
 
 private:
   PMPP_HOST_DEVICE static std::int64_t take(const arguments& a) {
-    return simt::atomic_add(&a.control->ticket[a.pass], 1u);
+    return simt::atomic_increment_wrap(&a.control->ticket[a.pass], ~0u >> 1);
   }
   PMPP_HOST_DEVICE static int rows_of(const arguments& a) { return Shape.few_rows ? a.rows : items; }
   /// How many elements a tile has: none if it does not exist.
