@@ -205,12 +205,12 @@ private:
         if (shift != 0) {
           constexpr int words = sizeof(raw) / 4;
           const int bytes = shift * int(sizeof(raw)) / Items, bits = bytes % 4 * 8,
-                    first = (lane * vectors + v) * words + bytes / 4;
+                    at = (lane * vectors + v) * words + bytes / 4;
           raw x;
-          std::uint32_t next = slots[first / words].in.word[first % words];
+          std::uint32_t next = slots[at / words].in.word[at % words];
           for (int j = 0; j < words; ++j) {
             const std::uint32_t word = next;
-            next = slots[(first + j + 1) / words].in.word[(first + j + 1) % words];
+            next = slots[(at + j + 1) / words].in.word[(at + j + 1) % words];
             x.word[j] = static_cast<std::uint32_t>((std::uint64_t(next) << 32 | word) >> bits);
           }
           return x;
