@@ -29,6 +29,7 @@
 #include <pmpp/block/search.hpp>
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/core/math.hpp>
@@ -43,6 +44,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/simt/atomic.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -67,14 +69,16 @@ template <class Offsets, class Move>
 struct move_items_kernel {
   using item = typename Move::item;
   using route = typename Move::route;
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, each = Move::each, min_blocks = 4, size = sizeof(item);
   static constexpr int tile =
       size <= 16 ? 16384 / size : 1024;  ///< items, of which a segment's beginning counts as `cost`
   static constexpr int cost = ceil_div(16, size), segments = tile / cost + 2;
-  static constexpr int window = max(16, size), windows = 1024, least = 64;
+  static constexpr int window = max(16, size), windows = 1024, own_windows = windows / threads, least = 64;
 
   struct shared {
-    std::int64_t low, last;
+    std::int64_t low, first;   ///< where a share begins: its segment, its first item
+    std::int64_t last;         ///< the item after the tile's last one
     int length;                ///< segments of the tile
     int begins[segments + 1];  ///< counted in items from the tile's first one
     route routes[segments];
@@ -86,10 +90,12 @@ struct move_items_kernel {
     item_count entries;  ///< of offsets, less `more`
     int more;
     Move move;
+    divisor blocks;  ///< of the grid
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
+    simt::previous_kernels_done();
     const std::int64_t count = a.entries.get() + a.more - 1;
     if (count < 1) return;
     const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.offsets[s]); };
@@ -99,27 +105,32 @@ struct move_items_kernel {
     const auto after = [&](std::int64_t s, std::int64_t begin, std::int64_t end, std::int64_t d) {
       return min(end, begin + max(std::int64_t(0), d - place(s, begin) - cost));
     };
-    // Equal shares of up to four tiles each, as many for each block: what takes longer somewhere is shared out.
-    const std::int64_t total = place(count, offset(count)), blocks = block.count();
-    const std::int64_t shares = blocks * ceil_div(total, blocks * (4 * tile));
-    const std::int64_t share = max(ceil_div(total, shares), std::int64_t(tile / 8));
-    const std::int64_t step = ceil_div(share, ceil_div(share, std::int64_t(tile)));
-    for (std::int64_t begin = block.index() * share; begin < total; begin += blocks * share) {
+    // Equal shares of up to four tiles each, in eighths of a tile, as many for each block: what takes longer somewhere is shared out.
+    constexpr int part = tile / 8, most = 32;
+    const std::int64_t total = place(count, offset(count));
+    const auto parts = static_cast<std::uint32_t>(static_cast<std::uint64_t>(total + part - 1) / part);
+    const std::uint32_t of_block = a.blocks.quotient(parts + a.blocks.value() - 1);
+    const std::int64_t share =
+        std::int64_t(of_block <= most ? of_block : ceil_div(of_block, ceil_div(of_block, std::uint32_t(most)))) * part;
+    for (std::int64_t begin = block.index() * share; begin < total; begin += block.count() * share) {
+      clear_windows(block, memory);
       if (block.warp() == 0) {
         const std::int64_t low =
             block::warp_search(block, 0, count, [&](std::int64_t s) { return place(s, offset(s)) <= begin; }) - 1;
         if (block.lane() == 0) {
           memory.low = low;
-          memory.last = after(low, offset(low), offset(low + 1), begin);
+          memory.first = after(low, offset(low), offset(low + 1), begin);
         }
       }
       block.sync();
-      std::int64_t low = memory.low, first = memory.last;
+      std::int64_t low = memory.low, first = memory.first;
       const std::int64_t end = min(total, begin + share);
-      for (std::int64_t d = begin; d < end; d += step) {
-        const std::int64_t limit = min(end, d + step);
-        for (int w = block.thread(); w < windows; w += threads) memory.begun[w] = 0;
-        block.sync();
+      for (std::int64_t d = begin; d < end; d += tile) {
+        const std::int64_t limit = min(end, d + tile);
+        if (d > begin) {
+          clear_windows(block, memory);
+          block.sync();
+        }
         for (int i = block.thread(); i < segments && low + i < count; i += threads) {
           const std::int64_t s = low + i, at = offset(s);
           if (place(s, at) >= limit) break;
@@ -151,10 +162,14 @@ struct move_items_kernel {
   }
 
 private:
+  template <class Block>
+  PMPP_HOST_DEVICE static void clear_windows(Block& block, shared& memory) {
+    for (int w = 0; w < own_windows; ++w) memory.begun[block.thread() * own_windows + w] = 0;
+  }
   /// Adds to each window those in front of it.
   template <class Block>
   PMPP_HOST_DEVICE static void sum_windows(Block& block, shared& memory) {
-    constexpr int own = windows / threads;
+    constexpr int own = own_windows;
     int* const mine = memory.begun + block.thread() * own;
     int sum[own], before = 0;
     for (int w = 0; w < own; ++w) sum[w] = (w > 0 ? sum[w - 1] : 0) + mine[w];
@@ -251,7 +266,7 @@ void move_items(const P& where, const Offsets& offsets, const item_count& entrie
   using kernel = move_items_kernel<Offsets, Move>;
   const std::int64_t resident = resident_blocks<kernel>(machine_of(where)), total = most + entries.bound * kernel::cost;
   const std::int64_t blocks = most < 0 ? resident : min(resident, ceil_div(total, std::int64_t(kernel::tile / 8)));
-  pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{offsets, entries, more, move});
+  pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{offsets, entries, more, move, divisor(blocks)});
 }
 /// The same on the host: each task has as many items.
 template <class P, class Offsets, class Move>
