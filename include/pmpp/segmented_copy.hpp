@@ -71,16 +71,14 @@ struct move_items_kernel {
   using route = typename Move::route;
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256, each = Move::each, min_blocks = 4, size = sizeof(item);
-  static constexpr int tile =
-      size <= 16 ? 16384 / size : 1024;  ///< items, of which a segment's beginning counts as `cost`
+  static constexpr int tile = size <= 16 ? 16384 / size : 1024;  ///< items; a segment's beginning counts as `cost`
   static constexpr int cost = ceil_div(16, size), segments = tile / cost + 2;
-  static constexpr int window = max(16, size), windows = 1024, own_windows = windows / threads, least = 64;
+  static constexpr int window = max(16, size), windows = 1024, own = windows / threads, least = 64;
 
   struct shared {
-    std::int64_t low, first;   ///< where a share begins: its segment, its first item
-    std::int64_t last;         ///< the item after the tile's last one
-    int length;                ///< segments of the tile
-    int begins[segments + 1];  ///< counted in items from the tile's first one
+    std::int64_t low, first, last;  ///< a share's first segment and first item; the item after a tile's last one
+    int length;                     ///< segments of the tile
+    int begins[segments + 1];       ///< counted in items from the tile's first one
     route routes[segments];
     alignas(16) int begun[windows];  ///< segments that begin in it; then also up to it
     int sums[threads / simt::warp_size];
@@ -105,32 +103,29 @@ struct move_items_kernel {
     const auto after = [&](std::int64_t s, std::int64_t begin, std::int64_t end, std::int64_t d) {
       return min(end, begin + max(std::int64_t(0), d - place(s, begin) - cost));
     };
+    const auto clear = [&] {
+      for (int w = 0; w < own; ++w) memory.begun[block.thread() * own + w] = 0;
+    };
     // Equal shares of up to four tiles each, in eighths of a tile, as many for each block: what takes longer somewhere is shared out.
-    constexpr int part = tile / 8, most = 32;
+    constexpr std::uint32_t part = tile / 8, most = 32;
     const std::int64_t total = place(count, offset(count));
-    const auto parts = static_cast<std::uint32_t>(static_cast<std::uint64_t>(total + part - 1) / part);
-    const std::uint32_t of_block = a.blocks.quotient(parts + a.blocks.value() - 1);
+    const auto parts = static_cast<std::uint32_t>((static_cast<std::uint64_t>(total) + part - 1) / part);
+    const std::uint32_t each_block = a.blocks.quotient(parts + a.blocks.value() - 1);
     const std::int64_t share =
-        std::int64_t(of_block <= most ? of_block : ceil_div(of_block, ceil_div(of_block, std::uint32_t(most)))) * part;
+        std::int64_t(part) * (each_block <= most ? each_block : ceil_div(each_block, ceil_div(each_block, most)));
     for (std::int64_t begin = block.index() * share; begin < total; begin += block.count() * share) {
-      clear_windows(block, memory);
+      clear();
       if (block.warp() == 0) {
         const std::int64_t low =
             block::warp_search(block, 0, count, [&](std::int64_t s) { return place(s, offset(s)) <= begin; }) - 1;
-        if (block.lane() == 0) {
-          memory.low = low;
-          memory.first = after(low, offset(low), offset(low + 1), begin);
-        }
+        if (block.lane() == 0) memory.low = low, memory.first = after(low, offset(low), offset(low + 1), begin);
       }
       block.sync();
       std::int64_t low = memory.low, first = memory.first;
       const std::int64_t end = min(total, begin + share);
       for (std::int64_t d = begin; d < end; d += tile) {
         const std::int64_t limit = min(end, d + tile);
-        if (d > begin) {
-          clear_windows(block, memory);
-          block.sync();
-        }
+        if (d > begin) clear(), block.sync();
         for (int i = block.thread(); i < segments && low + i < count; i += threads) {
           const std::int64_t s = low + i, at = offset(s);
           if (place(s, at) >= limit) break;
@@ -147,13 +142,10 @@ struct move_items_kernel {
         block.sync();
         sum_windows(block, memory);
         const int length = memory.length, items = memory.begins[length];
-        bool each_alone = true;
+        const bool in_words = Move::words && length * least <= items;
         if constexpr (Move::words)
-          if (length * least <= items) {
-            move_words(block, memory, a.move, first, length, items);
-            each_alone = false;
-          }
-        if (each_alone) move_each(block, memory, a.move, first, items);
+          if (in_words) move_words(block, memory, a.move, first, length, items);
+        if (!in_words) move_each(block, memory, a.move, first, items);
         low += length - 1;
         first = memory.last;
         block.sync();  // before shared memory is written again
@@ -162,14 +154,9 @@ struct move_items_kernel {
   }
 
 private:
-  template <class Block>
-  PMPP_HOST_DEVICE static void clear_windows(Block& block, shared& memory) {
-    for (int w = 0; w < own_windows; ++w) memory.begun[block.thread() * own_windows + w] = 0;
-  }
   /// Adds to each window those in front of it.
   template <class Block>
   PMPP_HOST_DEVICE static void sum_windows(Block& block, shared& memory) {
-    constexpr int own = own_windows;
     int* const mine = memory.begun + block.thread() * own;
     int sum[own], before = 0;
     for (int w = 0; w < own; ++w) sum[w] = (w > 0 ? sum[w - 1] : 0) + mine[w];
@@ -214,11 +201,9 @@ private:
   PMPP_HOST_DEVICE static void move_words(Block& block, const shared& memory, const Move& move, std::int64_t first,
                                           int length, int items) {
     constexpr int unit = min(16, int(alignof(item))), rounds = windows / threads;
-    using word = std::conditional_t<
-        unit == 1, std::uint8_t,
-        std::conditional_t<
-            unit == 2, std::uint16_t,
-            std::conditional_t<unit == 4, std::uint32_t, std::conditional_t<unit == 8, std::uint64_t, simt::quad>>>>;
+    struct alignas(unit) word {
+      unsigned char bytes[unit];
+    };
     const auto past = [](const unsigned char* p) { return static_cast<int>(reinterpret_cast<std::uintptr_t>(p) % 16); };
     simt::quad x[rounds];
     unsigned char* target[rounds];
