@@ -71,17 +71,14 @@ template <class T, class Task, class Comp, merge_tuning Tuning, bool Shrinks>
 struct merge_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int items = merge_items<Tuning>(sizeof(T)), threads = merge_threads<Tuning>(sizeof(T));
-  using memory_of_block = block::merge_tile_memory<T, threads, items, Shrinks, Task::Values::exist>;
+  using shared = block::merge_tile_memory<T, threads, items, Shrinks, Task::Values::exist>;
   // What fits into 227 KB, each with the kilobyte that the system takes.
   static constexpr int min_blocks =
       min(32, max(1, min(block::resident_threads(Tuning.resident, items* int(sizeof(T))) / threads,
-                         227 * 1024 / int(sizeof(memory_of_block) + 1024))));
+                         227 * 1024 / int(sizeof(shared) + 1024))));
 
-  struct shared {
-    memory_of_block of_block;
-  };
   static constexpr std::size_t shared_bytes(int block_threads) requires Shrinks {
-    return memory_of_block::bytes_for(block_threads);
+    return shared::bytes_for(block_threads);
   }
   struct arguments {
     Task task;
@@ -98,7 +95,7 @@ struct merge_kernel {
     if (a.count_b.pointer != nullptr) task.b.count = a.count_b.get();
     const std::int64_t tile = std::int64_t(block.threads()) * items, begin = block.index() * tile;
     if (begin < task.count())
-      block::merge_tile(block, memory.of_block, task, begin, min(task.count(), begin + tile),
+      block::merge_tile(block, memory, task, begin, min(task.count(), begin + tile),
                         a.cuts == nullptr ? nullptr : a.cuts + block.index(), a.comp);
   }
 };
@@ -190,17 +187,18 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
                     values};
   // A few waves of blocks find by themselves where their tiles begin, at the cost of a wait.
   const machine& m = machine_of(where);
-  const bool is_short = all_fit<kernel>(m) && n <= std::int64_t(Tuning.waves) * kernel::min_blocks * m.multiprocessors *
-                                                       kernel::threads * kernel::items;
+  const std::int64_t wave = std::int64_t(kernel::min_blocks) * m.multiprocessors * kernel::threads * kernel::items;
+  const bool is_short = all_fit<kernel>(m) && n <= min(std::int64_t(1) << 30, Tuning.waves * wave);
   const int threads = threads_that_fit<kernel>(function, sizeof(T), m, kernel::threads);
   const std::int64_t tile = std::int64_t(threads) * kernel::items, tiles = ceil_div(n, tile);
   scratch memory(where, is_short ? 0 : checked_bytes(tiles + 1, sizeof(std::int64_t), function), 0);
   std::int64_t* const cuts = is_short ? nullptr : memory.take<std::int64_t>(tiles + 1);
-  using cut = cut_kernel<kernel::memory_of_block::grain, Tuning.lanes, A, B, Comp>;
+  using cut = cut_kernel<kernel::shared::grain, Tuning.lanes, A, B, Comp>;
   if (!is_short)
     pmpp::launch(where, ceil_div(tiles + 1, std::int64_t(cut::cuts_of_block)), cut{},
                  typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, comp, cuts});
-  pmpp::launch(where, grid{tiles, threads}, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
+  launch_kernel<shrinks ? 0 : kernel::threads>(where, grid{tiles, threads}, kernel{},
+                                               typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 
 /// One of two elements without a branch, which would be mispredicted half of the time.

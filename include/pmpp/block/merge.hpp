@@ -89,29 +89,29 @@ PMPP_HOST_DEVICE Index warp_co_rank(Block& block, Index diagonal, const A& a, In
 /// A place that is at most the co-rank of `diagonal`, and less than `Grain` in front of it; found by the lanes of a warp or
 /// by each `Lanes` of them, each for another diagonal. The first probes lie around the place where the co-rank is if both
 /// inputs rise evenly, at distances that grow by powers of two; the following ones cut what is left into equal parts. Of
-/// inputs that rise unevenly that is one round of probes more than without the guess, of others fewer.
-template <int Grain, int Lanes = simt::warp_size, class Block, class A, class B, class Comp>
-PMPP_HOST_DEVICE std::int64_t rough_co_rank(Block& block, std::int64_t diagonal, const A& a, std::int64_t a_count,
-                                            const B& b, std::int64_t b_count, const Comp& comp) {
-  const std::int64_t low = max(std::int64_t(0), diagonal - b_count), high = min(diagonal, a_count);
+/// inputs that rise unevenly that is one round of probes more than without the guess, of others fewer. Index: int up to 2^30 elements.
+template <int Grain, int Lanes = simt::warp_size, class Index, class Block, class A, class B, class Comp>
+PMPP_HOST_DEVICE Index rough_co_rank(Block& block, Index diagonal, const A& a, std::type_identity_t<Index> a_count,
+                                     const B& b, std::type_identity_t<Index> b_count, const Comp& comp) {
+  const Index low = max(Index(0), diagonal - b_count), high = min(diagonal, a_count);
   const int rank = block.lane() % Lanes;
-  std::int64_t from = 0, to = a_count + 1;  // the co-rank lies in [from, to)
-  const auto probe = [&](std::int64_t i) {  // for how many lanes are i elements of a among the first of the result?
+  Index from = 0, to = a_count + 1;  // the co-rank lies in [from, to)
+  const auto probe = [&](Index i) {  // for how many lanes are i elements of a among the first of the result?
     const unsigned lanes = block.ballot(i <= low || (i < to && i <= high && !comp(b[diagonal - i], a[i - 1])));
     return simt::count_bits(lanes >> (block.lane() - rank) & (simt::all_lanes >> (simt::warp_size - Lanes)));
   };
-  const double part_of_a = double(a_count) / double(max(std::int64_t(1), a_count + b_count));
-  const std::int64_t guess = (static_cast<std::int64_t>(double(diagonal) * part_of_a) - Grain / 2) / Grain * Grain;
+  const float part_of_a = static_cast<float>(a_count) / static_cast<float>(max(Index(1), a_count + b_count));
+  const Index guess = (static_cast<Index>(static_cast<float>(diagonal) * part_of_a) - Grain / 2) / Grain * Grain;
   const auto near_guess = [&](int lane) {  // for 8 lanes -511, -63, -7, 0, 1, 8, 64, 512 grains away
     constexpr int half = Lanes / 2, bits = max(1, 24 / Lanes);
-    return guess + Grain * (lane < half ? 1 - (std::int64_t(1) << (half - 1 - lane) * bits)
-                                        : std::int64_t(1) << (lane - half) * bits);
+    return guess +
+           Grain * (lane < half ? 1 - (Index(1) << (half - 1 - lane) * bits) : Index(1) << (lane - half) * bits);
   };
   const int below = probe(near_guess(rank));
   if (below > 0) from = max(from, near_guess(below - 1));
   if (below < Lanes) to = min(to, max(from + 1, near_guess(below)));
   while (block.any(to - from > Grain)) {
-    std::int64_t step = Grain;
+    Index step = Grain;
     while (step * (Lanes + 1) < to - from) step *= Lanes + 1;
     const int parts = probe(from + (rank + 1) * step);
     to = min(to, from + (parts + 1) * step);

@@ -104,7 +104,7 @@ PMPP_HOST_DEVICE void write_following(Block& block, const following_values<V, Ou
 
 /// Writes the elements [begin, end) of the merge of `task`, at most Items for each thread of the block.
 ///
-/// \param cuts  where the tile begins and ends in a, see grain; null: find out. All threads of the block call it.
+/// \param cuts  where the tile begins and ends in a, see grain; null: find out, in up to 2^30 elements. All threads call.
 template <class Block, class Memory, class Task, class Comp>
 PMPP_HOST_DEVICE void merge_tile(Block& block, Memory& memory, const Task& task, std::int64_t begin, std::int64_t end,
                                  const std::int64_t* cuts, const Comp& comp) {
@@ -115,18 +115,19 @@ PMPP_HOST_DEVICE void merge_tile(Block& block, Memory& memory, const Task& task,
   const auto& b = task.b;
   if (cuts == nullptr) {
     for (int w = block.warp(); w < 2; w += block.warps()) {
-      const std::int64_t cut =
-          rough_co_rank<Memory::grain>(block, w == 0 ? begin : end, a.in, a.count, b.in, b.count, comp);
+      const int cut = rough_co_rank<Memory::grain>(block, static_cast<int>(w == 0 ? begin : end), a.in,
+                                                   static_cast<int>(a.count), b.in, static_cast<int>(b.count), comp);
       if (block.lane() == 0) memory.cut[w] = cut;
     }
     block.sync();
-    cuts = memory.cut;
   }
+  const std::int64_t first_a = cuts == nullptr ? memory.cut[0] : cuts[0];
+  const std::int64_t least_a = cuts == nullptr ? memory.cut[1] : cuts[1];
   // Each part is as long as it may be. Under a comparator that contradicts itself the cuts may not be in order.
   constexpr std::int64_t slack = Memory::grain - 1;
   const std::int64_t most = (Memory::shrinks ? block.threads() * items : Memory::tile) + 2 * slack;
-  const std::int64_t first_a = cuts[0], first_b = begin - min(first_a + slack, min(begin, a.count));
-  const std::int64_t end_a = min(cuts[1] + slack, min(end, a.count)), end_b = end - cuts[1];
+  const std::int64_t first_b = begin - min(first_a + slack, min(begin, a.count));
+  const std::int64_t end_a = min(least_a + slack, min(end, a.count)), end_b = end - least_a;
   const auto count_a = static_cast<int>(min(max(std::int64_t(0), end_a - first_a), most));
   const auto count_b = static_cast<int>(min(max(std::int64_t(0), end_b - first_b), most - count_a));
   const int count = static_cast<int>(end - begin), skipped = static_cast<int>(begin - first_a - first_b);
