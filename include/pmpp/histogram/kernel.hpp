@@ -29,6 +29,7 @@
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/execution.hpp>
@@ -104,13 +105,14 @@ PMPP_HOST_DEVICE std::uint8_t byte_of(const T& x) {
 template <class Count, int Active>
 struct clear_counters_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = 256;
+  static constexpr int threads = 256, each = 8;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const bin_counters<Count>& to) const {
     simt::previous_kernels_done();
-    const std::int64_t step = block.count() * threads;
-    for (std::int64_t i = block.index() * threads + block.thread(); i < to.slots; i += step) to.counts[i] = 0;
+    const std::int64_t first = block.index() * (threads * each) + block.thread();
+    for (int u = 0; u < each; ++u)
+      if (first + u * threads < to.slots) to.counts[first + u * threads] = 0;
     if (to.rejected != nullptr && block.index() == 0 && block.thread() < Active) to.rejected[block.thread()] = 0;
   }
 };
@@ -140,7 +142,7 @@ struct histogram_kernel {
     std::int64_t lead;
     Binning binning;
     std::uint32_t counters;  ///< of a block's table: values and columns, or bins of a range, or places
-    std::uint32_t ranges;
+    divisor ranges;
     bin_counters<Count> sum;     ///< where blocks add their counts
     bin_counters<Count> output;  ///< where the last one moves them
     unsigned* finished;          ///< zero; counts blocks that have added theirs; nullptr: they stay where they are
@@ -167,8 +169,9 @@ struct histogram_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     const block::layout<Items> data(a.count.get(), a.lead);
-    const auto range = static_cast<std::uint32_t>(block.index() % a.ranges);
-    const std::int64_t part = block.index() / a.ranges, parts = block.count() / a.ranges;
+    const auto index = static_cast<std::uint32_t>(block.index());
+    const std::uint32_t part = a.ranges.quotient(index), range = index - part * a.ranges.value();
+    const std::int64_t parts = a.ranges.quotient(static_cast<std::uint32_t>(block.count()));
     const rows_of_warp where{(block.warp() * parts + part) * lanes, parts * warps * lanes, data.vectors};
 
     raw x[rows]{};
@@ -379,9 +382,8 @@ private:
   PMPP_HOST_DEVICE static void move_sum(Block& block, shared& memory, const arguments& a) {
     block.sync();
     if (block.thread() == 0) {
-      const unsigned before = simt::atomic_add<simt::order::acq_rel>(a.finished, 1u);
-      memory.finished_last = before == static_cast<unsigned>(block.count()) - 1;
-      if (memory.finished_last) simt::store(a.finished, 0u);
+      const auto others = static_cast<unsigned>(block.count()) - 1;
+      memory.finished_last = simt::atomic_increment_wrap<simt::order::acq_rel>(a.finished, others) == others;
     }
     block.sync();
     if (!memory.finished_last) return;
@@ -405,11 +407,9 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
   constexpr std::size_t ticket_bytes = 16, rejected_bytes = sizeof(std::uint64_t) * Layers::active;
   const std::size_t state_bytes = ticket_bytes + rejected_bytes + sizeof(Count) * output.slots;
   const bool through_state = !accumulate && state_bytes <= usual_state;
-  if (!accumulate && !through_state) {
-    using clear = clear_counters_kernel<Count, Layers::active>;
-    const std::int64_t blocks = ceil_div<std::int64_t>(output.slots, clear::threads);
-    launch(where, min<std::int64_t>(blocks, 8 * on.multiprocessors), clear{}, output);
-  }
+  using clear = clear_counters_kernel<Count, Layers::active>;
+  if (!accumulate && !through_state)
+    launch(where, ceil_div<std::int64_t>(output.slots, clear::threads * clear::each), clear{}, output);
   const scratch memory(where, 0, through_state ? state_bytes : 0);
   auto* state = reinterpret_cast<std::byte*>(memory.state());
   bin_counters<Count> sum = output;
@@ -433,8 +433,8 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
                                      ceil_div(in.count.bound, std::int64_t(1) << 31));
       const grid shape{parts * ranges, K::threads, K::table_bytes(counters) + binning.shared_bytes()};
       launch_kernel<K::threads>(where, shape, kernel,
-                                typename K::arguments{in.first, in.count, lead, binning, counters, ranges, sum, output,
-                                                      through_state ? memory.state() : nullptr});
+                                typename K::arguments{in.first, in.count, lead, binning, counters, divisor(ranges), sum,
+                                                      output, through_state ? memory.state() : nullptr});
     };
     if constexpr (sizeof(value_of<In>) == 1) {
       using kernel = histogram_kernel<In, Binning, Count, Layers, histogram_table::bytes, items, Tuning>;
