@@ -24,6 +24,7 @@
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
@@ -92,16 +93,15 @@ void spmv_on_blocks(const P& where, A alpha, const csr_view<T, I>& matrix, X x, 
   using slots = block::tile_state<A>;
   constexpr std::size_t counter_bytes = 16;  // the stretches taken, in front of the slots
   const std::int64_t blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors;
-  const std::int64_t stretches = blocks * Tuning.stretches;
-  const std::int64_t warps = blocks * kernel::warps;
+  const std::int64_t stretches = blocks * Tuning.stretches, warps = blocks * kernel::warps;
   scratch memory(where, scratch_bytes({slots::payload_bytes(stretches), std::size_t(2 * warps) * sizeof(A)}),
                  counter_bytes + max(slots::state_bytes(stretches), std::size_t(warps) * sizeof(unsigned)));
   unsigned *const started = memory.state(), *const slot_state = started + counter_bytes / sizeof *started;
   unsigned char* const payload = memory.template take<unsigned char>(std::int64_t(slots::payload_bytes(stretches)));
-  pmpp::launch(
-      where, blocks, kernel{},
-      typename kernel::arguments{matrix.rows, matrix.offsets, matrix.columns, values, x, y, alpha, beta, started,
-                                 slots(slot_state, payload), memory.template take<A>(2 * warps), slot_state});
+  pmpp::launch(where, blocks, kernel{},
+               typename kernel::arguments{matrix.rows, matrix.offsets, matrix.columns, values, x, y, alpha, beta,
+                                          floor_log2(stretches), divisor(warps), started, slots(slot_state, payload),
+                                          memory.template take<A>(2 * warps), slot_state});
 }
 
 /// alpha * sum + beta * y[row]; y is not read if beta is 0.

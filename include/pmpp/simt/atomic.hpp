@@ -12,6 +12,7 @@
 //   atomic_compare_exchange(p, expected, desired)   x               x                             x
 //   atomic_increment_wrap(p, limit)                 unsigned
 //   atomic_decrement_wrap(p, limit)                 unsigned
+//   take_ticket(counter, last)                      unsigned        by one thread
 //   add_global(p, v)                                x               p in global memory; returns nothing, waits for nothing
 //
 // Whatever has no cross is refused at compile time: an operation on 4 or 8 bytes would write the neighbours of smaller
@@ -330,6 +331,13 @@ PMPP_HOST_DEVICE unsigned atomic_increment_wrap(unsigned* p, unsigned limit) {
     return detail::update<Order>(p, [limit](unsigned old) { return old >= limit ? 0u : old + 1; });
 #endif
   });
+}
+
+/// How many tickets have been taken of a counter, which is zero again after ticket `last`. Not atomic_add: of that nvcc makes one
+/// addition for all active lanes, and waits at once for what they get. One thread calls, well before it needs the answer.
+template <order Order = order::relaxed>
+PMPP_HOST_DEVICE unsigned take_ticket(unsigned* counter, unsigned last = ~0u) {
+  return atomic_increment_wrap<Order>(counter, last);
 }
 
 /// Stores old == 0 || old > limit ? limit : old - 1.

@@ -154,8 +154,8 @@ struct spmm_kernel {
     if (block.thread() == 0) memory.walk = w;  // registers are wanted for sums
     const std::int64_t to = min(w.steps, from + w.each);
     const walk_piece p = w.steps < 1 << 30
-                             ? cut_walk<int>(block, a.offsets, a.rows, w.steps, min(from, to), to, int(whole))
-                             : cut_walk<std::int64_t>(block, a.offsets, a.rows, w.steps, min(from, to), to, int(whole));
+                             ? cut_walk<int>(block, a.offsets, a.rows, w, min(from, to), to, int(whole))
+                             : cut_walk<std::int64_t>(block, a.offsets, a.rows, w, min(from, to), to, int(whole));
     multiply(block, memory.tiles[block.warp()], memory.parts[block.warp()], a, p);
     block.sync();
     if (block.warp() == 0) join_parts(block, memory, a);

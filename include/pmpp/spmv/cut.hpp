@@ -24,17 +24,17 @@ struct walk_piece {
   bool began_before, goes_on;  ///< row `row` has nonzeros in front of `begin`; row `end_row` in front of `end`
 };
 
-/// The piece [from, to) of a walk of `steps` steps, cut after the row at either step if that has at most `whole`
+/// The piece [from, to) of a walk of so many steps from an origin, offsets[0], cut after the row at either step if that has at most `whole`
 /// nonzeros. Step: an integer that all steps fit into.
 /// Half the warp looks for either step: twice around the place where it would be if all rows in question were alike, then
 /// at places that lie evenly, so that no matrix takes more than a few rounds.
-template <class Step, class Block, class Index>
-PMPP_HOST_DEVICE walk_piece cut_walk(Block& block, const Index* offsets, std::int64_t rows, std::int64_t steps,
+template <class Step, class Block, class Index, class Walk>
+PMPP_HOST_DEVICE walk_piece cut_walk(Block& block, const Index* offsets, std::int64_t rows, const Walk& walk,
                                      std::int64_t from, std::int64_t to, int whole) {
   constexpr int half = simt::warp_size / 2, side = half / 2;
   const int upper = block.lane() & half, lane = block.lane() & (half - 1);
-  const Index origin = offsets[0];
-  const auto all = static_cast<Step>(steps), all_rows = static_cast<Step>(rows);
+  const auto origin = static_cast<Index>(walk.origin);
+  const auto all = static_cast<Step>(walk.steps), all_rows = static_cast<Step>(rows);
   Step target = static_cast<Step>(upper == 0 ? from : to);
   // Row `low` begins at step `start`, not after the target; row `high` begins at step `stop`, after it.
   Step low = target < all ? 0 : all_rows, start = target < all ? 0 : all, high = all_rows, stop = all;

@@ -32,6 +32,7 @@
 #include <pmpp/block/tile_state.hpp>
 #include <pmpp/core/complex.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/atomic.hpp>
@@ -78,6 +79,8 @@ struct spmv_kernel {
     X x;
     Y y;
     A alpha, beta;
+    int log;            ///< of the stretches of a walk that is not short
+    divisor pieces;     ///< of a short walk: warps of the grid
     unsigned* started;  ///< zero; counts the stretches that blocks have taken
     block::tile_state<A> carries;
     A* parts;          ///< of a short walk: what a warp has of the row that ends in it and began before it, and of the
@@ -88,26 +91,23 @@ struct spmv_kernel {
   /// rest: the first one twice the average, the last one next to nothing. A short walk is cut into one piece for each
   /// warp of the grid.
   struct walk {
-    std::int64_t origin, steps, rest, pieces;
+    std::int64_t origin, steps, rest;
     int log;
 
     walk() = default;
-    PMPP_HOST_DEVICE walk(const arguments& a, std::int64_t blocks)
+    PMPP_HOST_DEVICE explicit walk(const arguments& a)
         : origin(static_cast<std::int64_t>(a.offsets[0])),
           steps(static_cast<std::int64_t>(a.offsets[a.rows]) - origin + a.rows),
-          pieces(blocks * warps),
-          log(floor_log2(blocks * Tuning.stretches)) {
-      rest = steps - (least << log);
-    }
+          rest(steps - (least << a.log)),
+          log(a.log) {}
     static constexpr std::int64_t least = std::int64_t(warps) * tile_size;
 
     PMPP_HOST_DEVICE bool is_short() const { return steps <= Tuning.short_tiles * least << log; }
-    /// A short walk: the number of a warp's piece, so that few lie on all multiprocessors; its steps.
+    /// A short walk: the number of a warp's piece, so that few lie on all multiprocessors.
     template <class Block>
     PMPP_HOST_DEVICE static std::int64_t piece_of(Block& block) {
       return block.warp() * block.count() + block.index();
     }
-    PMPP_HOST_DEVICE std::int64_t each() const { return max(std::int64_t(whole), ceil_div(steps, pieces)); }
     PMPP_HOST_DEVICE std::int64_t stretches() const { return std::int64_t(1) << log; }
     /// The step at which stretch i begins: i * least + rest * (1 - (1 - i / 2^log)^2).
     PMPP_HOST_DEVICE std::int64_t begin(std::int64_t i) const {
@@ -159,45 +159,45 @@ struct spmv_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
-    const bool is_short = walk(a, block.count()).is_short();
+    const walk all(a);
+    const bool is_short = all.is_short();
+    // Of a short walk: the steps of a piece. Of others: each block takes a ticket when there is no stretch left.
+    const auto rounded = static_cast<std::uint32_t>(all.steps) + a.pieces.value() - 1;
+    const int each = max(whole, static_cast<int>(a.pieces.quotient(rounded)));
+    const auto last_ticket = static_cast<unsigned>(all.stretches() + block.count() - 1);
     if (!is_short) {
       if (block.thread() == 0) {
-        memory.index = simt::atomic_add(a.started, 1u);
-        memory.cut = walk(a, block.count());
+        memory.index = simt::take_ticket(a.started, last_ticket);
+        memory.cut = all;
         memory.far[0].stretch = memory.far[1].stretch = -1;
         memory.turn = 0;
       }
       block.sync();
     }
     for (;;) {
-      const walk w = is_short ? walk(a, block.count()) : memory.cut;
       std::int64_t from, to;
       unsigned next = 0;
       if (is_short) {
-        from = w.piece_of(block) * w.each();
-        to = from + w.each();
-        if (from >= w.steps) return;
+        from = all.piece_of(block) * each;
+        to = min(from + each, all.steps);
+        if (from >= all.steps) return;
       } else {
+        const walk& w = memory.cut;
         const std::int64_t index = memory.index;
-        if (index >= w.stretches()) {
-          // Each block comes here once; the last one resets the counter for the next launch.
-          if (block.thread() == 0 && index == w.stretches() + block.count() - 1) simt::store(a.started, 0u);
-          return;
-        }
+        if (index >= w.stretches()) return;
         const std::int64_t begin = w.begin(index), end = w.begin(index + 1);
-        const std::int64_t each = ceil_div(end - begin, std::int64_t(warps));
-        from = min(end, begin + block.warp() * each);
-        to = min(end, from + each);
-        if (block.thread() == 0) next = simt::atomic_add(a.started, 1u);
+        const std::int64_t of_warp = ceil_div(end - begin, std::int64_t(warps));
+        from = min(end, begin + block.warp() * of_warp);
+        to = min(end, from + of_warp);
+        if (block.thread() == 0) next = simt::take_ticket(a.started, last_ticket);
       }
-      to = min(to, w.steps);
-      const walk_piece p = is_short ? cut_walk<int>(block, a.offsets, a.rows, w.steps, from, to, whole)
-                                    : cut_walk<std::int64_t>(block, a.offsets, a.rows, w.steps, from, to, 0);
+      const walk_piece p = is_short ? cut_walk<int>(block, a.offsets, a.rows, all, from, to, whole)
+                                    : cut_walk<std::int64_t>(block, a.offsets, a.rows, memory.cut, from, to, 0);
       if (!is_short && block.thread() == 0) memory.next = next;
       add_up(block, memory.products[block.warp()], memory.carries[block.warp()], a, p);
       if (is_short) {
         block.sync_warp();
-        join_pieces(block, memory.carries[block.warp()], a);
+        join_pieces(block, memory.carries[block.warp()], a, all, static_cast<std::uint32_t>(each));
         return;
       }
       block.sync();
@@ -218,31 +218,31 @@ private:
   /// A short walk: leaves what the warp has of rows that are not its own alone. Of the warps that have a part of a row,
   /// the one that comes last adds the parts up, in their order. No warp waits, not even for a barrier.
   template <class Block>
-  PMPP_HOST_DEVICE static void join_pieces(Block& block, const carry& mine, const arguments& a) {
+  PMPP_HOST_DEVICE static void join_pieces(Block& block, const carry& mine, const arguments& a, const walk& w,
+                                           std::uint32_t each) {
     if (mine.row < 0 && !mine.goes_on) return;
-    const walk w(a, block.count());
     const std::int64_t index = w.piece_of(block);
     // Lane 0 has the row that ends here, lane 1 the one that goes on.
-    std::int64_t row = -1, first = 0, last = 0;
+    std::int64_t row = -1;
+    std::uint32_t first = 0, last = 0;  // pieces
     if (block.lane() == 0) row = mine.row;
     if (block.lane() == 1 && mine.goes_on) row = mine.open;
     bool is_last = false;
     if (row >= 0) {
-      first = w.step(static_cast<std::int64_t>(a.offsets[row]), row) / w.each();
-      last = w.step(static_cast<std::int64_t>(a.offsets[row + 1]), row) / w.each();
+      first = static_cast<std::uint32_t>(w.step(static_cast<std::int64_t>(a.offsets[row]), row)) / each;
+      last = static_cast<std::uint32_t>(w.step(static_cast<std::int64_t>(a.offsets[row + 1]), row)) / each;
       a.parts[2 * index + block.lane()] = block.lane() == 0 ? mine.first : mine.last;
-      is_last = simt::atomic_add<simt::order::acq_rel>(a.joined + last, 1u) == static_cast<unsigned>(last - first);
+      is_last = simt::take_ticket<simt::order::acq_rel>(a.joined + last, last - first) == last - first;
     }
     for (unsigned left = block.ballot(is_last); left != 0; left &= left - 1) {
       block.sync_warp();  // the parts that one lane has acquired are read by all
       const int lane = simt::trailing_zeros(left);
-      const std::int64_t begin = block.shuffle(first, lane), end = block.shuffle(last, lane);
+      const std::uint32_t begin = block.shuffle(first, lane), end = block.shuffle(last, lane);
       A sum{};
-      for (std::int64_t i = begin + block.lane(); i < end; i += lanes) sum += a.parts[2 * i + 1];
+      for (std::uint32_t i = begin + block.lane(); i < end; i += lanes) sum += a.parts[2 * i + 1];
       sum = warp_sum(block, sum);
       if (block.lane() != lane) continue;
       write(a, row, sum + a.parts[2 * end]);
-      simt::store(a.joined + end, 0u);
     }
   }
 
