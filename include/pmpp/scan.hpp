@@ -162,11 +162,7 @@ struct scan_kernel {
     plan p = a.known;
     if (a.count.pointer != nullptr) p.set(a.count.get(), a.lead);
     block::for_each_tile(
-        block, a.look_back, memory.pipeline, p.tiles, false,
-        [&](int tile, bool) {
-          const int vectors = workers * p.vectors;
-          block::prefetch_vectors(a.in, p.data, std::int64_t(tile) * vectors, vectors);
-        },
+        block, a.look_back, memory.pipeline, p.tiles, false, [&](int tile, bool) { p.prefetch(a.in, tile); },
         [&](int tile, int stage) { load(block, a, p, tile, stage); },
         [&](int tile, int stage) { fold(block, memory, a, p, tile, stage); },
         [&](int tile, int stage, auto exchange) { look_back_for(block, memory, a, p, tile, stage, exchange); },

@@ -70,7 +70,7 @@ public:
   PMPP_HOST_DEVICE int first(Block& block, look_back_memory<T>& memory, Meanwhile meanwhile) const {
     if (state_ == nullptr) return 0;  // one tile: no other block to wait for
     if (block.thread() == 0) {
-      memory.first = static_cast<int>(simt::atomic_add(&state_[0], 1u));
+      memory.first = static_cast<int>(simt::take_ticket(&state_[0]));
       memory.row = 0;
     } else if (block.warp() > 0) {
       meanwhile();
@@ -82,8 +82,7 @@ public:
   /// The next tile of this block; `tiles` or more if there is none left. One thread calls, well before it needs the
   /// answer.
   PMPP_HOST_DEVICE int take_ticket() const {
-    // Not atomic_add: of that nvcc makes one addition for all active lanes, and waits at once for what they get.
-    return state_ == nullptr ? 1 : static_cast<int>(simt::atomic_increment_wrap(&state_[0], ~1u));
+    return state_ == nullptr ? 1 : static_cast<int>(simt::take_ticket(&state_[0]));
   }
 
   /// Publishes what the tile's elements combine to. One thread calls it, as early as possible.

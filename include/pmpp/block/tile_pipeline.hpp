@@ -39,12 +39,6 @@ PMPP_HOST_DEVICE void prefetch_elements(const It& it, std::int64_t begin, std::i
     if (begin < end) simt::prefetch_bytes(it + begin, static_cast<std::size_t>(end - begin) * sizeof(*it));
   }
 }
-/// The same for what an input has of vectors [first, first + count).
-template <class It, int Items>
-PMPP_HOST_DEVICE void prefetch_vectors(const It& it, const ordered_layout<Items>& data, std::int64_t first,
-                                       std::int64_t count) {
-  block::prefetch_elements(it, max(std::int64_t(0), data.element(first)), min(data.n, data.element(first + count)));
-}
 
 /// How elements are cut into tiles, of which each of Workers threads has so many vectors: Least tiles or more, which may be empty, at
 /// most 2^30.
@@ -65,6 +59,14 @@ struct tile_plan {
   PMPP_HOST_DEVICE std::int64_t first_vector(auto& block, int tile) const {
     const auto each = static_cast<int>(of_worker.value());
     return std::int64_t(tile) * (Workers * each) + block.warp() * (simt::warp_size * each);
+  }
+
+  /// Asks for what an input has of a tile to be in the last cache; one thread calls.
+  template <class It>
+  PMPP_HOST_DEVICE void prefetch(const It& it, int tile) const {
+    const int vectors = Workers * static_cast<int>(of_worker.value());
+    const std::int64_t first = std::int64_t(tile) * vectors;
+    block::prefetch_elements(it, max(std::int64_t(0), data.element(first)), min(data.n, data.element(first + vectors)));
   }
 
 private:

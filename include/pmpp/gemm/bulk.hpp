@@ -107,10 +107,8 @@ private:
   template <class Block>
   __device__ static int index_of(Block& block, const arguments& x) {
     if (block.index() < x.whole) return static_cast<int>(block.index());
-    unsigned* const tickets = x.arrivals + x.split_tiles.value();
-    const unsigned ticket = simt::atomic_add(tickets, 1u);
-    if (x.whole + ticket + 1 == block.count()) simt::store(tickets, 0u);  // all are taken
-    return static_cast<int>(x.whole + ticket);
+    const auto last = static_cast<unsigned>(block.count() - x.whole) - 1;
+    return static_cast<int>(x.whole + simt::take_ticket(x.arrivals + x.split_tiles.value(), last));
   }
 
   /// A tile, and which of its k-tiles a block multiplies.

@@ -200,10 +200,9 @@ private:
 
     // The block that starts last folds the partial results: all others run or have run by then, so that it waits for
     // none that has yet to be scheduled, whatever the order in which the machine starts blocks.
-    // (A sum that wraps: of one that does not the compiler makes one for the whole warp, and waits for it here.)
     unsigned ticket = 0;
     if (block.thread() == 0 && p.blocks > 1)
-      ticket = simt::atomic_increment_wrap(a.started, static_cast<unsigned>(p.blocks - 1));  // zero for the next launch
+      ticket = simt::take_ticket(a.started, static_cast<unsigned>(p.blocks - 1));  // zero for the next launch
 
     // Elements outside of whole vectors are on their way before the others: of a short input they would be waited for last.
     // Large ones would take registers that those in flight need.

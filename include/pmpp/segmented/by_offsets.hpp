@@ -163,10 +163,8 @@ struct segmented_scan_kernel {
     block::for_each_tile(
         block, a.others, memory.pipeline, p.tiles, false,
         [&](int tile, bool) {
-          const int vectors = workers * p.vectors;
-          const std::int64_t first = std::int64_t(tile) * vectors;
-          block::prefetch_vectors(a.in, p.data, first, vectors);
-          if constexpr (compared) block::prefetch_vectors(a.heads.keys, p.data, first, vectors);
+          p.prefetch(a.in, tile);
+          if constexpr (compared) p.prefetch(a.heads.keys, tile);
         },
         [&](int tile, int stage) {
           with_part<true>(block, memory, p, tile, stage, [&](const auto& mine) {
@@ -498,9 +496,9 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
     p.offsets = a.heads.count.get();
     // On its way into the last cache while tickets are drawn, whoever gets which.
     const auto ask = [&] {
-      const int vectors = workers * p.vectors, place = static_cast<int>(block.index());
+      const auto place = static_cast<int>(block.index());
       if (block.thread() != workers) return;
-      block::prefetch_vectors(a.in, p.data, std::int64_t(place) * vectors, vectors);
+      p.prefetch(a.in, place);
       block::prefetch_elements(a.heads.offsets, a.share * place, min(a.share * (place + 1), p.offsets));
     };
     const int tile = p.apart ? static_cast<int>(block.index()) : a.others.first(block, memory.pipeline.look_back, ask);

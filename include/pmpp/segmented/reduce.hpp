@@ -218,10 +218,9 @@ struct segmented_reduce_kernel {
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
     if (!find_piece(block, memory, a)) return;
-    // A sum that wraps (to zero, for the next launch): of one that does not the compiler makes one for the whole warp, and waits for it.
     const auto last_ticket = static_cast<unsigned>(block.count() - 1);
     unsigned ticket = 0;
-    if (block.thread() == 0 && last_ticket > 0) ticket = simt::atomic_increment_wrap(a.started, last_ticket);
+    if (block.thread() == 0 && last_ticket > 0) ticket = simt::take_ticket(a.started, last_ticket);
     const piece& p = memory.mine;
     for (int k = 0; k < items; ++k) memory.marks[block.thread() * items + k] = 0;
     for (int tile = 0; tile < stages - 1; ++tile) load(block, memory, a, tile);

@@ -192,11 +192,9 @@ private:
 
   /// Asks for a tile to be in the last cache.
   PMPP_HOST_DEVICE static void ask(const arguments& a, const plan& p, int tile, [[maybe_unused]] bool later) {
-    const int vectors = workers * p.rows;
-    const std::int64_t first = std::int64_t(tile) * vectors;
     if constexpr (reads_later)
-      if (later) return block::prefetch_vectors(a.in.a, p.data, first, vectors);
-    block::prefetch_vectors(a.in, p.data, first, vectors);
+      if (later) return p.prefetch(a.in.a, tile);
+    p.prefetch(a.in, tile);
   }
 
   /// Starts copying a tile to shared memory.

@@ -333,10 +333,10 @@ PMPP_HOST_DEVICE unsigned atomic_increment_wrap(unsigned* p, unsigned limit) {
   });
 }
 
-/// How many tickets have been taken of a counter, which is zero again after ticket `last`. Not atomic_add: of that nvcc makes one
-/// addition for all active lanes, and waits at once for what they get. One thread calls, well before it needs the answer.
+/// How many tickets have been taken of a counter, which is zero again after ticket `last`. One thread calls. Not atomic_add (which a
+/// last of ~0u would be): of that nvcc makes one addition for all active lanes, and waits at once for what they get.
 template <order Order = order::relaxed>
-PMPP_HOST_DEVICE unsigned take_ticket(unsigned* counter, unsigned last = ~0u) {
+PMPP_HOST_DEVICE unsigned take_ticket(unsigned* counter, unsigned last = ~1u) {
   return atomic_increment_wrap<Order>(counter, last);
 }
 
