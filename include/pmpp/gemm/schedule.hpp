@@ -180,13 +180,14 @@ struct gemm_combine_kernel {
     std::int64_t row_length, splits, batch;
     gemm_result<S, Epilogue> result;
     Originals originals{};
-    int lanes = 1;  ///< of an element, a power of two: the splits of each are as far apart
+    int log_lanes = 0;  ///< of an element's lanes: the splits of each are as far apart
+    divisor row{min<std::int64_t>(row_length, INT32_MAX)}, matrix{min<std::int64_t>(c.rows * row_length, INT32_MAX)};
   };
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, const arguments& x) const {
     simt::previous_kernels_done();
-    if (x.c.rows * x.row_length * x.batch < (std::int64_t(1) << 31))
+    if (x.c.rows * x.row_length * x.batch < INT32_MAX)
       add_up<std::uint32_t>(block, x);  // dividing 64-bit numbers takes longer than all the rest
     else
       add_up<std::int64_t>(block, x);
@@ -195,20 +196,20 @@ struct gemm_combine_kernel {
 private:
   template <class Index, class Block>
   PMPP_HOST_DEVICE static void add_up(Block& block, const arguments& x) {
+    const auto by = [](Index n, divisor d, std::int64_t m) { return sizeof n == 4 ? d.quotient(unsigned(n)) : n / m; };
     const std::int64_t matrix = x.c.rows * x.row_length, all = matrix * x.batch;
-    const int at_once = threads / x.lanes, lane = block.thread() % x.lanes;
+    const int lanes = 1 << x.log_lanes, at_once = threads >> x.log_lanes, lane = block.thread() & (lanes - 1);
     for (std::int64_t first = block.index() * at_once; first < all; first += block.count() * at_once) {
-      const std::int64_t n = min(first + block.thread() / x.lanes, all - 1);
-      const Index in_batch = static_cast<Index>(n) % static_cast<Index>(matrix);
-      const std::int64_t batch = static_cast<Index>(n) / static_cast<Index>(matrix);
-      const std::int64_t row = in_batch / static_cast<Index>(x.row_length);
-      const std::int64_t col = in_batch % static_cast<Index>(x.row_length);
+      const std::int64_t own = first + (block.thread() >> x.log_lanes), n = min(own, all - 1);
+      const std::int64_t batch = by(static_cast<Index>(n), x.matrix, matrix);
+      const auto in_batch = static_cast<Index>(n - batch * matrix);
+      const std::int64_t row = by(in_batch, x.row, x.row_length), col = in_batch - row * x.row_length;
       A sum{};
       if (col < x.c.cols)
-        sum = sum_of_splits(x.partials + (batch * x.splits + lane) * matrix + in_batch, x.lanes * matrix,
-                            x.lanes == 1 ? x.splits : (x.splits - lane + x.lanes - 1) / x.lanes);
-      for (int bits = x.lanes / 2; bits > 0; bits /= 2) sum += block.shuffle_xor(sum, bits);
-      if (lane != 0 || col >= x.c.cols || first + block.thread() / x.lanes >= all) continue;
+        sum = sum_of_splits(x.partials + (batch * x.splits + lane) * matrix + in_batch, lanes * matrix,
+                            (x.splits - lane + lanes - 1) >> x.log_lanes);
+      for (int bits = lanes / 2; bits > 0; bits /= 2) sum += block.shuffle_xor(sum, bits);
+      if (lane != 0 || col >= x.c.cols || own >= all) continue;
       if constexpr (!std::is_empty_v<Originals>) sum = x.originals(sum, batch, row, col);
       TC* to = x.c.data + batch * x.c.batch_stride + row * x.c.row_stride + col * x.c.col_stride;
       *to = x.result(sum, to, row, col);
@@ -249,9 +250,9 @@ void combine_splits(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
   const std::int64_t elements = x.batch * x.c.rows * row_length, processors = machine_of(where).multiprocessors;
   std::int64_t lanes = 1;  // of 32 splits each, while there are threads for them
   while (lanes < simt::warp_size && splits > 32 * lanes && elements * lanes < processors * kernel::threads) lanes *= 2;
-  pmpp::launch(where, min(ceil_div(elements * lanes, std::int64_t(kernel::threads)), processors * 16), kernel{},
-               typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result, originals,
-                                          static_cast<int>(lanes)});
+  pmpp::launch(
+      where, min(ceil_div(elements * lanes, std::int64_t(kernel::threads)), processors * 16), kernel{},
+      typename kernel::arguments{x.c, partials, row_length, splits, x.batch, x.result, originals, floor_log2(lanes)});
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::detail

@@ -15,6 +15,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/segmented_sort.hpp>
+#include <pmpp/simt/early.hpp>
 #include <pmpp/sort.hpp>
 #include <pmpp/top_keys/kernels.hpp>
 #include <pmpp/top_keys/rows.hpp>
@@ -26,6 +27,7 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 /// Takes the first k elements of each row from a sorted copy of the array.
 template <class T, class Places, class Rows, class Values, class Indices>
 struct take_sorted_kernel {
+  static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = 256;
   struct arguments {
     Rows rows;
@@ -35,11 +37,12 @@ struct take_sorted_kernel {
     Values values;
     Indices indices;
   };
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
+  PMPP_HOST_DEVICE void operator()(auto& block, const arguments& a) const {
+    simt::previous_kernels_done();
     const std::int64_t all = a.rows.size() * a.k;
     for (std::int64_t i = block.index() * threads + block.thread(); i < all; i += block.count() * threads) {
-      const std::int64_t row = i / a.k, begin = a.rows.begin(row), from = begin + i % a.k;
+      const std::int64_t row = all >> 32 == 0 ? std::uint32_t(i) / std::uint32_t(a.k) : i / a.k;
+      const std::int64_t begin = a.rows.begin(row), from = begin + i - row * a.k;
       if (from >= a.rows.end(row)) continue;
       block::assign(a.values, i, a.sorted[from]);
       block::assign(a.indices, i, a.places[from] - begin);
@@ -56,8 +59,7 @@ void take_sorted(const P& where, const Rows& rows, std::int64_t most_rows, const
   pmpp::launch(where, blocks, kernel{}, typename kernel::arguments{rows, sorted, places, k, values, indices});
 }
 
-/// Sorts a copy of elements with their places, each row by itself, with `sort(from, to)`, and takes what comes first. False: `sort`
-/// says that it cannot.
+/// Sorts a copy of elements with their places, each row by itself, by `sort(from, to)`, and takes what comes first. False: it cannot.
 template <class T, class Place, class P, class In, class Rows, class Values, class Indices, class Sort>
 bool take_from_sorted(const P& where, const In& in, std::int64_t n, const Rows& rows, std::int64_t most_rows,
                       std::int64_t k, const Values& values, const Indices& indices, Sort sort) {
@@ -100,16 +102,14 @@ struct write_first_places {
   std::int64_t k;
   Values values;
   Indices indices;
-  template <class Element>
-  PMPP_HOST_DEVICE void operator()(std::int64_t i, const Element& x) const {
+  PMPP_HOST_DEVICE void operator()(std::int64_t i, const auto& x) const {
     if (i >= k) return;
     block::assign(values, i, x.first);
     block::assign(indices, i, x.second);
   }
 };
 
-/// One row of numbers with this code, where a sort in one launch takes less time than a selection. False: it does not, or the
-/// machine cannot.
+/// A row of numbers with this code that a sort in one launch takes less time for than a selection. False: it does not, or cannot.
 template <top_k_tuning Tuning, class Code, class P, class In, class Values, class Indices>
 bool top_k_by_one_sort(const P& where, const input<In>& in, std::int64_t k, const Values& values,
                        const Indices& indices) {
