@@ -230,17 +230,17 @@ protected:
     PMPP_HOST_DEVICE void for_each_vector(auto& block, auto f) const {
       constexpr bool whole = Inside && most_vectors % at_once == 0;
       constexpr int step = Inside ? at_once : min(at_once, 2);
-      const int first = block.lane() * vectors;
+      const int own = block.lane() * vectors;
       for (int j = 0; j < vectors; j += step) {
         raw x[step]{};
         unsigned of_vector[step]{};
         for (int r = 0; r < step; ++r)
-          if (const int v = first + j + r; whole || (j + r < vectors && this->has(v))) {
+          if (const int v = own + j + r; whole || (j + r < vectors && this->has(v))) {
             x[r] = slots.at(block.lane(), j + r).in;
             of_vector[r] = heads_of(v);
           }
         for (int r = 0; r < step; ++r)
-          if (const int v = first + j + r; whole || (j + r < vectors && this->has(v)))
+          if (const int v = own + j + r; whole || (j + r < vectors && this->has(v)))
             f(v, slots.at(block.lane(), j + r), x[r], of_vector[r]);
       }
     }
