@@ -514,12 +514,12 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
       block.sync();
     }
     if (!works) {
-      const block::tile_exchange<Block, typename any::sum, typename any::look_back> look_back{
+      const block::tile_exchange<Block, typename any::sum, typename any::look_back> exchange{
           block, a.others, memory.pipeline, tile, p.tiles, 0, false};
       if (exists)
         any::join_warps(block, memory, a, p, tile, 0,
                         [&](const auto& all, bool has_init, const auto& init, const auto& op) {
-                          return p.apart && tile > 0 ? before_tile(memory, a) : look_back(all, has_init, init, op);
+                          return p.apart && tile > 0 ? before_tile(memory, a) : exchange(all, has_init, init, op);
                         });
       if (block.thread() == workers) a.others.template leave<simt::order::relaxed>(block, memory.pipeline.look_back);
     }
