@@ -100,6 +100,7 @@ struct consumers_of_doubles {
     const int lane = block.lane(), row0 = (block.warp() / 4 - 1) * 64, col0 = block.warp() % 4 * 32;
     const double_places places(row0, col0, lane);
     position next;
+    int read = -1;                  // the stage before this one
     double a[4][4], b[2][2][2][2];  // b: of a step of k, in two halves
     const auto load = [&](int i, int step) __attribute__((always_inline)) {
       places.load_a(a[i], memory.stages[next.stage].a + i * 16 * row_bytes, step);
@@ -123,9 +124,14 @@ struct consumers_of_doubles {
 #pragma unroll
               for (int j = 0; j < 4; ++j) {
                 simt::multiply_add<simt::mma_type::float64>(block, sum[i][j], a[i], b[step][j / 2][j % 2]);
-                if (turn == 5 && j == 0) {  // all of this stage has been read
-                  block.sync_warp();
-                  if (lane == 0) memory.ring.release(next.stage);
+                if (turn == 5 && j == 0) {
+                  // All of this stage has been asked for; its last elements may wait behind what other warps store, and TMA
+                  // would overtake them. Those of the stage before have been multiplied.
+                  if (read >= 0) {
+                    block.sync_warp();
+                    if (lane == 0) memory.ring.release(read);
+                  }
+                  read = next.stage;
                   next.advance();
                   if (--left > 0) memory.ring.wait(next);
                 }
