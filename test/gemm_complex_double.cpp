@@ -131,12 +131,9 @@ TEST_CASE("gemm of complex doubles on tensor cores") {
     const shape s{size(),       size(),     size(),     1 + i % 3,    i % 6 == 5 ? 2 : 1, (i & 1) != 0,
                   (i & 2) != 0, i % 5 == 0, i % 7 == 0, (i & 4) != 0, 1 + i % 4};
     const complex alpha(i % 4 - 1, i % 3), beta(i % 2, i % 5 == 1);
-    constexpr pmpp::mma_tile large = pmpp::detail::large_complex_tile, small = pmpp::detail::small_complex_tile,
-                             narrow = pmpp::detail::narrow_complex_tile;
+    constexpr pmpp::mma_tile large = pmpp::detail::large_complex_tile, small = pmpp::detail::small_complex_tile;
     const bool fits = pmpp::machine_of(where::policy{}).fits(large.shared_bytes());
-    i % 3 == 0 && fits ? try_shape<large>(s, alpha, beta)
-    : i % 3 == 1       ? try_shape<narrow>(s, alpha, beta)
-                       : try_shape<small>(s, alpha, beta);
+    i % 3 == 0 && fits ? try_shape<large>(s, alpha, beta) : try_shape<small>(s, alpha, beta);
   }
 }
 

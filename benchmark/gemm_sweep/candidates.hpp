@@ -178,16 +178,12 @@ struct candidates_of {
   void mma() const {
     constexpr pmpp::mma_tile small =
         std::is_same_v<T, float> ? pmpp::detail::small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
-    if constexpr (!pmpp::detail::large_is_elsewhere<T, typename Problem::type_c>)
-      mma<Type, Tuning.mma_large, T>("large", x);
+    constexpr bool large = !pmpp::detail::large_is_elsewhere<T, typename Problem::type_c>;
+    if constexpr (large) mma<Type, Tuning.mma_large, T>("large", x);
     mma<Type, small, T>("small", x);
     if constexpr (sizeof(T) >= 4) {
-      mma<Type, Tuning.mma_large, T>("large'", x.exchanged());
+      if constexpr (large) mma<Type, Tuning.mma_large, T>("large'", x.exchanged());
       mma<Type, small, T>("small'", x.exchanged());
-      if constexpr (Tuning.mma_narrow.m > 0) {
-        mma<Type, Tuning.mma_narrow, T>("narrow", x);
-        mma<Type, Tuning.mma_narrow, T>("narrow'", x.exchanged());
-      }
       if (sizeof(T) <= 8) add("wgmma", 0, [*this] { pmpp::detail::gemm_by_wgmma(where, x); });
     }
   }

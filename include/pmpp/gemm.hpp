@@ -98,7 +98,6 @@ struct gemm_options {
 struct gemm_tuning {
   gemm_tile large{}, small{};
   mma_tile mma_large{}, mma_small{};  ///< for tensor cores; without them these are not used
-  mma_tile mma_narrow{};              ///< besides, or none
   gemm_strip thin{};                  ///< for a few rows or columns
   gemm_tile bulk{}, bulk_flat{};      ///< instead of `large` where TMA of sm_90a brings A and B
 
@@ -113,7 +112,7 @@ struct gemm_tuning {
 template <class A>
 constexpr gemm_tuning gemm_tuning_for() {
   if (detail::is_complex_double<A>)
-    return {.mma_large = detail::large_complex_tile, .mma_small = detail::small_complex_tile, .mma_narrow = detail::narrow_complex_tile};
+    return {.mma_large = detail::large_complex_tile, .mma_small = detail::small_complex_tile};
   if (detail::complex_number<A>) return {};  // direct tiles alone
   if (sizeof(A) <= 4)
     return {
@@ -389,19 +388,17 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
       constexpr bool directly = Tuning.direct || is_complex_double<TA>;  // which begin at any address
       const direct_plan direct = directly ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
       constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
-      const mma_plan mma = plan_mma<Type, Tuning.mma_large, small, Tuning.mma_narrow>(y, on);
+      const mma_plan mma = plan_mma<Type, Tuning.mma_large, small>(y, on);
       const patch_plan patches = Tuning.direct ? plan_by_patches<A>(y, on) : patch_plan{};
       const outer_plan outer = Tuning.direct ? plan_outer_products(y, on) : outer_plan{};
       const auto by_vector = gemm_as_vector<A, Batched>(where, y);
       if (gemm_by_wgmma(where, y,
                         min(min(direct.clocks, mma.clocks), min(min(patches.clocks, outer.clocks), by_vector.clocks))))
         return;
-      take_best(
-          gemm_way{mma.clocks,
-                   [&] { gemm_on_tensor_cores<Type, Tuning.mma_large, small, Tuning.mma_narrow>(where, y, mma); }},
-          gemm_way{direct.clocks, [&] { gemm_directly<A>(where, y, direct); }},
-          gemm_way{patches.clocks, [&] { gemm_by_patches<A>(where, y, patches); }},
-          gemm_way{outer.clocks, [&] { gemm_by_outer_products<A>(where, y, outer); }}, by_vector);
+      take_best(gemm_way{mma.clocks, [&] { gemm_on_tensor_cores<Type, Tuning.mma_large, small>(where, y, mma); }},
+                gemm_way{direct.clocks, [&] { gemm_directly<A>(where, y, direct); }},
+                gemm_way{patches.clocks, [&] { gemm_by_patches<A>(where, y, patches); }},
+                gemm_way{outer.clocks, [&] { gemm_by_outer_products<A>(where, y, outer); }}, by_vector);
     };
     const auto run = [&](const auto& y) {
       if constexpr (Batched) {

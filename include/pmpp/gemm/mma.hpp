@@ -71,21 +71,20 @@ namespace detail {
 /// The tiles for doubles, unless a tuning has others.
 inline constexpr mma_tile large_double_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 4, .blocks = 3},
     small_double_tile{.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4};
-/// And for complex doubles. At the rate of tensor cores they ask the last cache for 16, 24 and 40 bytes in a clock of a multiprocessor; up to 27
-/// have come (H200).
-inline constexpr mma_tile large_complex_tile{.m = 64, .n = 64, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 2},
-    small_complex_tile{.m = 64, .n = 32, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 3},
-    narrow_complex_tile{.m = 64, .n = 16, .warp_m = 16, .warp_n = 16, .stages = 4, .blocks = 4};
+/// And for complex doubles. At the rate of tensor cores they ask the last cache for 24 and 40 bytes in a clock of a multiprocessor; up to
+/// 27 have come (H200). Of 64 x 64 elements, which ask for 16, large products took 1.03 times as long.
+inline constexpr mma_tile large_complex_tile{.m = 64, .n = 32, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 3},
+    small_complex_tile{.m = 64, .n = 16, .warp_m = 16, .warp_n = 16, .stages = 4, .blocks = 4};
 
 /// The small tile for floats taken as tf32: half as high as that for half and bytes.
 constexpr mma_tile small_tf32_tile(const mma_tile& t) {
   return {.m = t.m / 2, .n = t.n, .warp_m = t.warp_m / 2, .warp_n = t.warp_n, .stages = 4, .blocks = 4};
 }
 
-/// Whether large tiles of such elements are for machines without wgmma alone: of half, bfloat16 and bytes. (Of 254 random
-/// shapes of bfloat16 on an H200 they were best for none, and they are a fifth of the code.)
+/// Whether large tiles of such elements are for machines without wgmma alone: of half, bfloat16, bytes, and floats taken as tf32. (Without
+/// them 254 random shapes of bfloat16 take as long on an H200, 1301 of tf32 0.02 % longer.)
 template <class T, class TC>
-inline constexpr bool large_is_elsewhere = sizeof(T) <= 2 && sizeof(TC) >= 2 && sizeof(TC) <= 8;
+inline constexpr bool large_is_elsewhere = sizeof(T) <= 4 && sizeof(TC) >= 2 && sizeof(TC) <= 8;
 
 /// T: the elements of A and B. AlongK: an operand's k-tile consists of words along k. Elsewhere: code for sm_90a, where wgmma is
 /// faster, is empty.
@@ -543,8 +542,7 @@ void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, c
 /// How a product on tensor cores is cut up, whether rows and columns of C are exchanged, and all that it takes, with copies of
 /// operands and writing C.
 struct mma_plan {
-  int tile = 0;  ///< large, small, narrow
-  bool exchanged = false;
+  bool large = false, exchanged = false;
   gemm_plan cut{};
   double clocks = never;
 };
@@ -557,12 +555,8 @@ struct mma_cost {
   double begin, latency, of_row, of_element, store, share;
 };
 template <class T>
-constexpr mma_cost mma_cost_of_tile(int tile) {
-  if (sizeof(T) == 16)
-    return tile == 0   ? mma_cost{605, 697, 0, 0, 203, 0.98}
-           : tile == 1 ? mma_cost{636, 677, 0, 0, 129, 1.01}
-                       : mma_cost{800, 305, 0, 0, 200, 0.92};
-  const bool large = tile == 0;
+constexpr mma_cost mma_cost_of_tile(bool large) {
+  if (sizeof(T) == 16) return large ? mma_cost{636, 677, 0, 0, 129, 1.01} : mma_cost{800, 305, 0, 0, 200, 0.92};
   if (sizeof(T) == 8)
     return large ? mma_cost{1070, 525, 0.293, 0.0244, 132, 1.07} : mma_cost{582, 420, 0.249, 0.0279, 153, 0.903};
   if (sizeof(T) < 4) return large ? mma_cost{2260, 1355, 0, 0, 60, 0.96} : mma_cost{1455, 491, 0, 0, 118, 0.67};
@@ -571,28 +565,24 @@ constexpr mma_cost mma_cost_of_tile(int tile) {
 
 /// How a product is best cut up by a tile.
 template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
-mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, const machine& on) {
+mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
   constexpr std::int64_t depth = 128 / sizeof(T);
   constexpr double start = 5950, second_launch = 3200, sum_bytes = sizeof(typename mma_of<Type, T>::sum);
-  const mma_cost cost = mma_cost_of_tile<T>(tile);
+  const mma_cost cost = mma_cost_of_tile<T>(large);
   const double m = double(x.c.rows), n = double(x.c.cols), batch = double(x.batch);
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
                      tiles_n = ceil_div(x.c.cols, std::int64_t(Tile.n)), tiles = tiles_m * tiles_n * x.batch,
                      processors = on.multiprocessors;
-  mma_plan best{tile};
-  const auto begins_at_words = [](const T* p) {
-    return sizeof(T) < 16 || reinterpret_cast<std::uintptr_t>(p) % 16 == 0;
-  };
-  if (!on.fits(Tile.shared_bytes()) || !begins_at_words(x.a.data) || !begins_at_words(x.b.data)) return best;
+  mma_plan best{large};
+  const auto is_word = [](const T* p) { return sizeof(T) < 16 || reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
+  if (!on.fits(Tile.shared_bytes()) || !is_word(x.a.data) || !is_word(x.b.data)) return best;
   const std::int64_t together = on.resident_blocks(Tile.threads(), Tile.shared_bytes(), Tile.blocks);
-  // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours. Complex doubles of a row are
-  // two for each lane, of a column neighbours.
-  const bool by_neighbours = x.c.row_stride == 1;
-  const double writes = sizeof(TC) == 16       ? (by_neighbours ? 1 : 1.53)
-                        : x.c.is_written_by(2) ? 1
-                        : sizeof(TC) == 8      ? (by_neighbours ? 1.71 : 3.3)
-                                               : (by_neighbours ? 3 : 3.5),
-               beta = x.result.reads() ? 2 : 1;
+  // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours of a column; complex doubles always.
+  constexpr int type = sizeof(TC) == 16 ? 2 : sizeof(TC) == 8;
+  constexpr double of_row[] = {3.5, 3.3, 1.53}, of_col[] = {3, 1.71, 1},
+                   of_store[] = {sizeof(TC) < 4 ? 3.0 : 1.0, 1, 1.38};
+  const bool in_pairs = type < 2 && x.c.is_written_by(2);
+  const double writes = in_pairs ? 1 : (x.c.row_stride == 1 ? of_col : of_row)[type], beta = x.result.reads() ? 2 : 1;
   const double k_bytes = double(x.k) * batch * sizeof(T),
                from_l2 = (m * double(tiles_n) + n * double(tiles_m)) * k_bytes;
   const double memory = max(((m + n) * k_bytes + m * n * batch * beta * writes * sizeof(TC)) / on.memory_rate(),
@@ -604,11 +594,7 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, c
   const double of_k_tile =
       depth * (double(Tile.m * Tile.n) / (cost.share * tensor_products<T>(on)) + elements * cost.of_element);
   const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store * (beta == 2 ? 1.35 : 1) *
-                      (writes == 1        ? 1
-                       : sizeof(TC) < 4   ? 3
-                       : sizeof(TC) == 16 ? 1.38
-                       : sizeof(TC) == 8  ? 0.81
-                                          : 1);
+                      (writes == 1 ? 1 : of_store[type]);
   const auto consider = [&](std::int64_t wanted) {
     const std::int64_t split_k = round_up(ceil_div(max<std::int64_t>(1, x.k), wanted), depth);
     const std::int64_t splits = max<std::int64_t>(1, ceil_div(x.k, split_k)), blocks = tiles * splits;
@@ -622,7 +608,7 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, c
         double(rounds) * round(double(together)) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
     clocks = start + max(clocks, memory) + 0.3 * min(clocks, memory);
     if (splits > 1) clocks += second_launch + m * n * batch * sum_bytes * double(splits + 1) / (0.6 * on.memory_rate());
-    if (clocks < best.clocks) best = {tile, false, {tiles_m, tiles_n, splits, split_k, clocks}, clocks};
+    if (clocks < best.clocks) best = {large, false, {tiles_m, tiles_n, splits, split_k, clocks}, clocks};
   };
   consider(1);
   // Rounds of large tiles are long: more of them, which are shorter, leave less of the last one idle.
@@ -633,27 +619,24 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, int tile, c
 }
 
 /// The best of the tiles.
-template <simt::mma_type Type, mma_tile Large, mma_tile Small, mma_tile Narrow = mma_tile{}, class T, class TC, class S,
-          class Epilogue>
+template <simt::mma_type Type, mma_tile Large, mma_tile Small, class T, class TC, class S, class Epilogue>
 mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& on) {
   return remembered(shape_of(x, on), [&] {
     mma_plan best;
     best.cut.clocks = never;
-    const auto consider = [&](mma_plan plan, bool exchanged) {
+    const auto weigh = [&](mma_plan plan, bool exchanged) {
       plan.exchanged = exchanged;
       if (plan.clocks < best.clocks) best = plan;
     };
     for (const bool exchanged : {false, true}) {
       if (exchanged && sizeof(T) < 4) continue;
       const auto y = exchanged ? x.exchanged() : x;
-      if (!large_is_elsewhere<T, TC> || !wgmma_available()) consider(plan_mma_tile<Type, Large>(y, 0, on), exchanged);
-      consider(plan_mma_tile<Type, Small>(y, 1, on), exchanged);
-      if constexpr (Narrow.m > 0) consider(plan_mma_tile<Type, Narrow>(y, 2, on), exchanged);
+      if (!large_is_elsewhere<T, TC> || !wgmma_available()) weigh(plan_mma_tile<Type, Large>(y, true, on), exchanged);
+      weigh(plan_mma_tile<Type, Small>(y, false, on), exchanged);
     }
     const auto copies = [&](const gemm_operand<T>& y, std::int64_t products) {
-      return mma_copies_first(y, products, x.batch)
-                 ? clocks_of_repack(y, mma_takes_along_k(y, x.batch), x.k, x.batch, on)
-                 : 0;
+      const double clocks = clocks_of_repack(y, mma_takes_along_k(y, x.batch), x.k, x.batch, on);
+      return mma_copies_first(y, products, x.batch) ? clocks : 0;
     };
     best.clocks += copies(x.a, x.c.cols) + copies(x.b, x.c.rows);
     return best;
@@ -661,21 +644,18 @@ mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& o
 }
 
 /// Enqueues a product on tensor cores as planned; where no tile fits, by the small one with fewer stages.
-template <simt::mma_type Type, mma_tile Large, mma_tile Small, mma_tile Narrow = mma_tile{}, class P, class T, class TC,
-          class S, class Epilogue>
+template <simt::mma_type Type, mma_tile Large, mma_tile Small, class P, class T, class TC, class S, class Epilogue>
 void gemm_on_tensor_cores(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const mma_plan& plan) {
   constexpr mma_tile least = Small.within(least_shared_per_block<P>);
   const auto y = plan.exchanged ? x.exchanged() : x;
-  if (least != Small && plan.cut.clocks == never)
-    gemm_by_mma<Type, least>(
-        where, x,
-        plan_gemm(mma_cost_of<Type, T, least>(machine_of(where)), x.c.rows, x.c.cols, x.k, x.batch, machine_of(where)));
-  else if (plan.tile == 0)
-    gemm_by_mma<Type, Large, large_is_elsewhere<T, TC>>(where, y, plan.cut);
-  else if (plan.tile == 1)
-    gemm_by_mma<Type, Small>(where, y, plan.cut);
-  else if constexpr (Narrow.m > 0)
-    gemm_by_mma<Type, Narrow>(where, y, plan.cut);
+  if constexpr (least != Small) {
+    const machine& on = machine_of(where);
+    const auto cost = mma_cost_of<Type, T, least>(on);
+    if (plan.cut.clocks == never)
+      return gemm_by_mma<Type, least>(where, x, plan_gemm(cost, x.c.rows, x.c.cols, x.k, x.batch, on));
+  }
+  plan.large ? gemm_by_mma<Type, Large, large_is_elsewhere<T, TC>>(where, y, plan.cut)
+             : gemm_by_mma<Type, Small>(where, y, plan.cut);
 }
 
 }  // namespace detail

@@ -164,18 +164,15 @@ double burden_of_c(const Problem& x) {
 /// The same down columns, where lanes have single elements.
 inline constexpr double burden_of_c_down = 1.6;
 
-/// The burden of C where it has floats. Lanes that write columns fill sectors where these begin at multiples of 16 bytes; others
-/// write them in parts, which memory takes four times as long for.
+/// The burden of C where it has floats: written by TMA, by lanes that fill sectors of columns, by lanes in parts of sectors.
 template <class Problem>
 wgmma_burden burden_of_floats(const Problem& x, double of_a, double of_b, const machine& on) {
-  const bool reads = x.result.reads(), by_tma = tma_writes(x.c),
-             down = x.c.row_stride == 1 && x.exchanged().c.is_written_by(4);
-  const double bytes = double(x.c.rows) * double(x.c.cols) * double(x.batch) * sizeof(float) * (reads ? 2.1 : 1);
-  return {of_a, of_b,
-          by_tma ? (reads ? 2.2 : 1)
-          : down ? (reads ? 2.3 : 1.2)
-                 : (reads ? 3.9 : 4.5),
-          (by_tma || down ? 1.1 : 3.6) * bytes / on.memory_rate()};
+  constexpr double of_c[3][2] = {{1, 2.2}, {1.2, 2.3}, {4.5, 3.9}},
+                   of_memory[] = {1.1, 1.1, 3.6};  // [1]: C is read too
+  const int way = tma_writes(x.c) ? 0 : x.c.row_stride == 1 && x.exchanged().c.is_written_by(4) ? 1 : 2;
+  const double bytes = double(x.c.rows) * double(x.c.cols) * double(x.batch) * sizeof(float);
+  return {of_a, of_b, of_c[way][x.result.reads()],
+          of_memory[way] * (x.result.reads() ? 2.1 : 1) * bytes / on.memory_rate()};
 }
 
 /// How many clocks a tile of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
@@ -394,9 +391,8 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
               if (least.clocks == 0 || clocks < least.clocks) least = {next, clocks, copy_a, copy_b};
             };
             const unsigned tiles = is_float ? 0b111 : 0b1111;
-            const wgmma_burden burden =
-                is_float ? burden_of_floats(x, of_a, of_b, on) : wgmma_burden{of_a, of_b, burden_of_c(x)};
-            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, burden), false);
+            const auto of = is_float ? burden_of_floats(x, of_a, of_b, on) : wgmma_burden{of_a, of_b, burden_of_c(x)};
+            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, of), false);
             if (sizeof(T) == 2 && may_be_exchanged(x))
               consider(plan_wgmma(tiles_down | (a_along_k ? tiles_only_down : 0), x.c.cols, x.c.rows, k_tiles, x.batch,
                                   on, {of_b, of_a, burden_of_c_down}),

@@ -127,10 +127,8 @@ struct consumers_of_doubles {
                 if (turn == 5 && j == 0) {
                   // All of this stage has been asked for; its last elements may wait behind what other warps store, and TMA
                   // would overtake them. Those of the stage before have been multiplied.
-                  if (read >= 0) {
-                    block.sync_warp();
-                    if (lane == 0) memory.ring.release(read);
-                  }
+                  block.sync_warp();
+                  if (lane == 0 && read >= 0) memory.ring.release(read);
                   read = next.stage;
                   next.advance();
                   if (--left > 0) memory.ring.wait(next);
