@@ -112,8 +112,7 @@ template <class It, class T, int V>
 inline constexpr bool spans_words = V > 1 &&
                                     V * sizeof(T) > 16 && std::is_pointer_v<It>&& std::is_same_v<value_of<It>, T>;
 
-/// Starts copying elements [first, first + count) of `source` to the slots from `place` on, as vectors of V elements, in which
-/// first and place lie alike. Neighbours of the part may come along.
+/// Starts copying elements [first, first + count) of `source`, and perhaps neighbours, to slots from `place` on: in vectors of V both lie alike.
 template <int V, class Block, class It, class T>
 PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, std::int64_t first, int count, T* slots,
                                 int place) {
@@ -132,7 +131,7 @@ PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, st
   }
   for (int at = place / V * V + block.thread() * V; at < place + count; at += block.threads() * V) {
     if constexpr (V == 1) {
-      copy_element(from, at, slots + at);
+      detail::copy_element(from, at, slots + at);
     } else if (inside(at)) {
       if constexpr (!spans_words<It, T, V>)
         access<It>::template load_async<V>(from, at, *reinterpret_cast<raw_items<It, V>*>(slots + at));
@@ -140,7 +139,8 @@ PMPP_HOST_DEVICE void copy_part(Block& block, const staged_input<It>& source, st
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
-      for (int k = max(0, place - at); k < V && at + k < place + count; ++k) copy_element(from, at + k, slots + at + k);
+      for (int k = max(0, place - at); k < V && at + k < place + count; ++k)
+        detail::copy_element(from, at + k, slots + at + k);
     }
   }
 }
