@@ -219,7 +219,7 @@ struct radix_pass_kernel {
 
 private:
   PMPP_HOST_DEVICE static std::int64_t take(const arguments& a) {
-    return simt::atomic_increment_wrap(&a.control->ticket[a.pass], ~0u >> 1);
+    return simt::take_ticket(&a.control->ticket[a.pass]);
   }
   PMPP_HOST_DEVICE static int rows_of(const arguments& a) { return Shape.few_rows ? a.rows : items; }
   /// How many elements a tile has: none if it does not exist.
