@@ -548,9 +548,9 @@ struct mma_plan {
 };
 
 /// Clocks of an H200: before a block's products; of a k-tile that a block has to itself; of each element that is copied by itself, of a
-/// k-tile and of each k; of each element of C of a thread; the share of the rate that products reach. Fitted to 1100 times of random
-/// shapes (benchmark/gemm_sweep), of single calls, of doubles and two-byte elements; of 950 others half are within 5 and 7 % of it. (Of
-/// other types fitted to times of an H100.)
+/// k-tile and of each k; of each element of C of a thread; the share of the rate that products reach. Fitted to times of random shapes
+/// (benchmark/gemm_sweep): 1200 of doubles and complex doubles, single calls and others, and single calls of two-byte elements. (Of other
+/// types to times of an H100.)
 struct mma_cost {
   double begin, latency, of_row, of_element, store, share;
 };
@@ -577,12 +577,12 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large,
   const auto is_word = [](const T* p) { return sizeof(T) < 16 || reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
   if (!on.fits(Tile.shared_bytes()) || !is_word(x.a.data) || !is_word(x.b.data)) return best;
   const std::int64_t together = on.resident_blocks(Tile.threads(), Tile.shared_bytes(), Tile.blocks);
-  // Rows of C that begin anywhere are written slowly in pairs, faster by lanes that have neighbours of a column; complex doubles always.
-  constexpr int type = sizeof(TC) == 16 ? 2 : sizeof(TC) == 8;
+  // Rows of C that begin anywhere are written slowly, faster by lanes that have neighbours of a column. Of up to 4 bytes, 8 and 16:
+  constexpr int size = sizeof(TC) == 16 ? 2 : sizeof(TC) == 8;
   constexpr double of_row[] = {3.5, 3.3, 1.53}, of_col[] = {3, 1.71, 1},
                    of_store[] = {sizeof(TC) < 4 ? 3.0 : 1.0, 1, 1.38};
-  const bool in_pairs = type < 2 && x.c.is_written_by(2);
-  const double writes = in_pairs ? 1 : (x.c.row_stride == 1 ? of_col : of_row)[type], beta = x.result.reads() ? 2 : 1;
+  const bool in_pairs = size < 2 && x.c.is_written_by(2);
+  const double writes = in_pairs ? 1 : (x.c.row_stride == 1 ? of_col : of_row)[size], beta = x.result.reads() ? 2 : 1;
   const double k_bytes = double(x.k) * batch * sizeof(T),
                from_l2 = (m * double(tiles_n) + n * double(tiles_m)) * k_bytes;
   const double memory = max(((m + n) * k_bytes + m * n * batch * beta * writes * sizeof(TC)) / on.memory_rate(),
@@ -594,7 +594,7 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large,
   const double of_k_tile =
       depth * (double(Tile.m * Tile.n) / (cost.share * tensor_products<T>(on)) + elements * cost.of_element);
   const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store * (beta == 2 ? 1.35 : 1) *
-                      (writes == 1 ? 1 : of_store[type]);
+                      (writes == 1 ? 1 : of_store[size]);
   const auto consider = [&](std::int64_t wanted) {
     const std::int64_t split_k = round_up(ceil_div(max<std::int64_t>(1, x.k), wanted), depth);
     const std::int64_t splits = max<std::int64_t>(1, ceil_div(x.k, split_k)), blocks = tiles * splits;
