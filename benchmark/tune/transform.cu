@@ -19,8 +19,8 @@ void add_cases(tune::bench& b, Sweep& sweep) {
 int main(int argc, char** argv) {
   tune::bench b(argc, argv);
   tune::sweep<tuning, tuning{}, tuning{.threads = 128}, tuning{.threads = 512}, tuning{.vectors_per_thread = 2},
-              tuning{.vectors_per_thread = 8}, tuning{.threads = 512, .vectors_per_thread = 2},
-              tuning{.threads = 128, .vectors_per_thread = 8}>
+              tuning{.vectors_per_thread = 4}, tuning{.threads = 512, .vectors_per_thread = 2},
+              tuning{.threads = 128, .vectors_per_thread = 2}>
       sweep{b};
   add_cases<std::int32_t>(b, sweep);
   add_cases<std::int64_t>(b, sweep);

@@ -2,10 +2,10 @@
 //
 // Elementwise algorithms: for_each, transform, fill, iota. Vector addition and saxpy are one call of transform.
 //
-//   1. The grid is cut into tiles, one a block; a thread moves up to four vectors of 16 bytes, a tile apart by the number
-//      of threads, so that each warp reads and writes whole 512-byte rows.
-//   2. All loads of a thread are issued before the first result is stored: 64 bytes in flight a thread and input keep
-//      the memory busy at half occupancy.
+//   1. The grid is cut into tiles, one a block; a thread moves a vector of 16 bytes, so that each warp reads and writes whole rows of 512,
+//      or as many elements that do not lie in vectors, apart by the number of threads.
+//   2. All loads of a thread are issued before the first result is stored. 16 bytes of each thread keep the memory busy; 32 and 64 took
+//      2 to 6 % longer on an H200.
 //   3. Where a thread's results are more than 16 bytes (float to double, structs of 12), a warp passes them through shared
 //      memory, so that lanes store words that lie next to each other.
 //   4. Arrays whose 16-byte boundaries lie at different elements: vectors are the output's. Of an input a thread reads the
@@ -16,6 +16,7 @@
 // is the same on every policy if f is; f may not depend on the order of its calls. In place is allowed. (PMPP ch. 2, 3 and 6.)
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
@@ -42,10 +43,14 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct transform_tuning {
   int threads = 256;           ///< of a block
-  int vectors_per_thread = 4;  ///< in flight at once, 16 bytes each
+  int vectors_per_thread = 0;  ///< in flight at once; 0: as many as have 16 bytes of the inputs
 };
 
 namespace detail {
+
+/// How many pieces of so many bytes a thread asks for at once.
+template <std::size_t Bytes>
+inline constexpr int words_in_flight = max(1, min(8, 16 / int(Bytes)));
 
 /// Results of more than 16 bytes a vector change places in shared memory, so that a warp still writes whole rows.
 template <class Out, int Items>
@@ -55,12 +60,18 @@ struct transform_results {
   static constexpr bool change_places = words > 1 && words <= 8;
 };
 
+/// How many vectors of a thread are in flight at once.
+template <class In, int Items, transform_tuning Tuning>
+inline constexpr int vectors_of = Tuning.vectors_per_thread > 0     ? Tuning.vectors_per_thread
+                                  : block::access<In>::items == 0 ? 4
+                                                                    : words_in_flight<sizeof(block::raw_items<In, Items>)>;
+
 /// Anywhere: vectors of inputs may begin off boundaries; the first and the last, around which nothing may be read, go to the edges.
 template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
 struct transform_tile {
   static constexpr int threads = Tuning.threads;
   using results = transform_results<Out, Items>;
-  static constexpr int vectors = Tuning.vectors_per_thread;
+  static constexpr int vectors = vectors_of<In, Items, Tuning>;
   using slot = block::vector_slot<typename results::vector, typename results::vector>;
 
   /// `rounds` of at most `vectors` vectors a thread; `lead` as in block/load_store.hpp.
@@ -70,10 +81,10 @@ struct transform_tile {
     simt::previous_kernels_done();
     const std::int64_t n = count.get();
     const block::layout<Items> data = Anywhere ? layout_inside(n, lead) : block::layout<Items>(n, lead);
-    // The lead and the tail: fewer elements than this. They are asked for first, as a short input would wait for them last.
-    constexpr int most = Items == 1 ? 0 : (Anywhere ? 4 : 2) * Items;
+    // The lead, up to a line, and the tail: at most so many elements. They are asked for first, as a short input would wait for them last.
+    constexpr int most = 128 + (Anywhere ? 4 : 2) * Items;
     const auto edge = [&](std::int64_t e) { return e < data.lead ? e : e + data.vectors * Items; };
-    const std::int64_t own = most > 0 && block.index() == 0 && block.thread() < most ? edge(block.thread()) : n;
+    const std::int64_t own = block.index() == 0 ? edge(block.thread()) : n;
     block::raw_items<In, 1> at_edge{};  // g++ does not see that it is read only where it was loaded
     if (own < n) at_edge = block::access<In>::template load<1>(in, own);
 
@@ -100,8 +111,8 @@ struct transform_tile {
     }
     if (own < n) out[own] = block::access<In>::value(in, at_edge, 0);
     if constexpr (most > threads)
-      for (int e = threads + block.thread(); e < most && block.index() == 0; e += threads)
-        if (const std::int64_t i = edge(e); i < n) out[i] = in[i];
+      for (std::int64_t e = threads + block.thread(); block.index() == 0 && edge(e) < n; e += threads)
+        out[edge(e)] = in[edge(e)];
   }
 
 private:
@@ -168,14 +179,6 @@ requires transform_results<Out, Items>::change_places struct transform_kernel<In
   }
 };
 
-/// Elements of an array that a line of 128 bytes has in front of its first one.
-template <class It>
-std::int64_t place_in_line(const It& it) {
-  if constexpr (std::is_pointer_v<It>)
-    return std::int64_t(reinterpret_cast<std::uintptr_t>(it) % 128 / sizeof(*it));
-  else
-    return 0;
-}
 /// Rounds of each block where there is something to do for `tiles`: one wave of blocks makes as few as it can, more at most `most`.
 template <class P>
 int rounds_of(const P& where, std::int64_t tiles, int most) {
@@ -183,20 +186,28 @@ int rounds_of(const P& where, std::int64_t tiles, int most) {
       min(std::int64_t(most), ceil_div(tiles, std::int64_t(8) * machine_of(where).multiprocessors)));
 }
 
-/// `before`: as place_in_line. Warps begin at lines: two that shared one, and wrote it by turns, took 1.3 times as long on an H200.
+/// Each thread calls f of elements `threads` apart, of whole tiles with nothing in between, so that the next ones are asked for before
+/// f has written the first. `before`: elements that a line has in front of the first one. Warps begin at lines: two that shared one, and
+/// wrote it by turns, took 1.3 times as long on an H200.
 template <class It, class F, transform_tuning Tuning>
 struct for_each_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads;
+  static constexpr int most_rounds = words_in_flight<sizeof(value_of<It>)>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, It first, item_count count, std::int64_t before, int rounds,
                                    const F& f) const {
     simt::previous_kernels_done();
-    const std::int64_t n = count.get();
-    std::int64_t i = block.index() * threads * rounds + block.thread() - before;
-    for (int r = 0; r < rounds && i < n; ++r, i += threads)
-      if (i >= 0) f(first[i]);
+    const std::int64_t n = count.get(), tile = block.index() * threads * rounds - before;
+    std::int64_t i = tile + block.thread();
+    if (rounds == most_rounds && tile >= 0 && tile + threads * most_rounds <= n) {
+      const It own = first + i;
+      unrolled<most_rounds>([&](int r) { f(own[r * threads]); });
+    } else {
+      for (int r = 0; r < rounds && i < n; ++r, i += threads)
+        if (i >= 0) f(first[i]);
+    }
   }
 };
 
@@ -219,7 +230,9 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
   } else if (n > 0) {
     detail::check_reachable(where, "transform", zip_iterator{in.first, out});
     const auto run = [&](auto items, auto anywhere, std::int64_t lead) {
-      constexpr int vectors = Tuning.vectors_per_thread;
+      if (const std::int64_t to_line = block::lead_to_line(out); to_line > lead && (to_line - lead) % items == 0)
+        lead = to_line;
+      constexpr int vectors = vectors_of<In, items, Tuning>;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
       // Blocks of a multiprocessor: of wide vectors, four of which a thread has in registers, there are few.
       constexpr int resident = sizeof(block::raw_items<In, decltype(items)::value>) <= 32 ? 8 : anywhere ? 2 : 3;
@@ -290,11 +303,12 @@ It for_each(const P& where, It first, End last, F f) {
   } else if (n > 0) {
     detail::check_reachable(where, "for_each", in.first);
     using iterator = std::remove_const_t<decltype(in.first)>;
-    const std::int64_t before = detail::place_in_line(in.first),
+    const std::int64_t lead = block::lead_to_line(in.first),
+                       before = lead > 0 ? std::int64_t(128 / sizeof(value_of<iterator>)) - lead : 0,
                        tiles = ceil_div(n + before, std::int64_t(Tuning.threads));
-    const int rounds = detail::rounds_of(where, tiles, Tuning.vectors_per_thread);
-    pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), detail::for_each_kernel<iterator, F, Tuning>{}, in.first,
-                 in.count, before, rounds, f);
+    using kernel = detail::for_each_kernel<iterator, F, Tuning>;
+    const int rounds = detail::rounds_of(where, tiles, kernel::most_rounds);
+    pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), kernel{}, in.first, in.count, before, rounds, f);
   }
   return first + n;
 }

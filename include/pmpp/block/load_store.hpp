@@ -122,6 +122,9 @@ struct access<T*> {
       if (Items == 1 || reinterpret_cast<std::uintptr_t>(p + lead) % boundary == 0) return lead;
     return -1;
   }
+  static std::int64_t lead_to_line(T* p) {
+    return 128 % sizeof(T) == 0 ? std::int64_t((128 - reinterpret_cast<std::uintptr_t>(p) % 128) % 128 / sizeof(T)) : 0;
+  }
   template <int Items>
   PMPP_HOST_DEVICE static auto load(T* p, std::int64_t i) {
     if constexpr (Items == 1) {
@@ -167,7 +170,7 @@ struct access<T*> {
     using aligned = packed<element, Items>;
     aligned stored;
     for (int k = 0; k < Items; ++k) stored.item[k] = v.item[k];
-    *reinterpret_cast<aligned*>(p + i) = stored;
+    simt::store_words(p + i, stored);
   }
 };
 
@@ -261,6 +264,16 @@ struct access<zip_iterator<A, B>> {
     return {access<A>::value(it.a, raw.first, k), access<B>::value(it.b, raw.second, k)};
   }
 };
+
+/// How many elements lie in front of the first line of 128 bytes that begins in an array, or in the first of several; 0 where there is
+/// none. Host code: where warps begin at lines, no two of them write parts of one.
+template <class It>
+std::int64_t lead_to_line(const It& it) {
+  if constexpr (requires { access<It>::lead_to_line(it); })
+    return access<It>::lead_to_line(it);
+  else
+    return 0;
+}
 
 /// What `Items` items of an iterator are made of.
 template <class It, int Items>

@@ -428,6 +428,12 @@ struct access<pmpp::detail::in_place_iterator<It>> {
     else
       return 0;
   }
+  static std::int64_t lead_to_line(const iterator& it) {
+    if constexpr (array)
+      return access<It>::lead_to_line(it.base);
+    else
+      return 0;
+  }
   template <int Items, class Vector>
   PMPP_HOST_DEVICE static void store(const iterator& it, std::int64_t i, const Vector& v) {
     if constexpr (array) {
@@ -453,6 +459,12 @@ struct access<zip_output_iterator<A, B>> {
   template <int Items>
   static std::int64_t lead(const zip_output_iterator<A, B>& it) {
     return both::template lead<Items>({it.a, it.b});
+  }
+  static std::int64_t lead_to_line(const zip_output_iterator<A, B>& it) {
+    if constexpr (std::is_pointer_v<A>)
+      return access<A>::lead_to_line(it.a);
+    else
+      return 0;
   }
   template <int Items, class Vector>
   PMPP_HOST_DEVICE static void store(const zip_output_iterator<A, B>& it, std::int64_t i, const Vector& v) {
