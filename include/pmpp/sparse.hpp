@@ -285,15 +285,24 @@ struct store_nonzeros {
   PMPP_HOST_DEVICE void operator()(const selection& s) const { out->nonzeros = s.kept; }
 };
 
-/// Keeps the first `count` elements: in their memory, or where more than half of it and `most_idle` bytes would be idle in as much
-/// as they need, which takes an allocation and some 50 us. The work that wrote them is done.
-template <class T>
-void keep_nonzeros(device_buffer<T>& buffer, std::int64_t count, std::int64_t most_idle = 64 << 20) {
-  const auto all = static_cast<std::int64_t>(buffer.capacity()), idle = all - count;
-  if (idle > all / 2 && idle * std::int64_t(sizeof(T)) > most_idle)
-    buffer = device_buffer<T>(std::span<const T>(buffer.data(), static_cast<std::size_t>(count)));
-  else
-    buffer.truncate(count);
+/// Keeps the first `count` nonzeros: in their memory, or where more than half of it and `most_idle` bytes would be idle in as much
+/// as they need, which takes an allocation and some 50 us. The work that wrote them is done; waits for the copies.
+template <class P, class T, class I>
+void keep_nonzeros(const P& where, device_csr_matrix<T, I>& matrix, std::int64_t count,
+                   std::int64_t most_idle = 64 << 20) {
+  const std::int64_t idle = matrix.nonzeros() - count;
+  if (idle <= matrix.nonzeros() / 2 || idle * std::int64_t(sizeof(I) + sizeof(T)) <= most_idle)
+    return matrix.truncate(count);
+  device_csr_matrix<T, I> kept(matrix.rows(), matrix.cols(), count);
+  const csr_view<T, I> from = matrix.arrays(), to = kept.arrays();
+  const auto copy_some = [&](const auto* first, auto* target, std::int64_t n) {
+    pmpp::copy(where, std::span(first, static_cast<std::size_t>(n)), std::span(target, static_cast<std::size_t>(n)));
+  };
+  copy_some(from.offsets, to.offsets, from.rows + 1);
+  copy_some(from.columns, to.columns, count);
+  copy_some(from.values, to.values, count);
+  synchronize(where);
+  matrix = std::move(kept);
 }
 
 }  // namespace detail
@@ -397,28 +406,21 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   csr_matrix<T, I>::require_extents(rows, cols, n);
   detail::check_room(function, "row_of", row_of, n);
   detail::check_room(function, "column_of", column_of, n);
-  device_buffer<I> offsets, columns;
-  device_buffer<T> sums;
+  device_csr_matrix<T, I> matrix(rows, cols, {}, {}, {});
   detail::reply<detail::made_of_triplets, P> answer(function, where);
   *answer.target() = {};
   detail::triplets_to_rows(
       function, answer.policy(), rows, cols, detail::zipped(function, row_of, column_of).first,
       detail::input_of(function, values).first, n,
-      [&] {
-        offsets = device_buffer<I>(rows + 1);
-        columns = device_buffer<I>(n);
-        sums = device_buffer<T>(n);
-        return csr_view<T, I>(rows, cols, offsets.data(), columns.data(), sums.data());
-      },
+      [&] { return (matrix = device_csr_matrix<T, I>(rows, cols, n)).arrays(); },
       detail::store_nonzeros{answer.target()}, &answer.target()->outside, answer.done());
   const detail::made_of_triplets made = answer.wait();
   synchronize(where);  // another stream may use it next
   if (made.outside != 0)
     detail::throw_out_of_range("pmpp::csr_from_triplets: nonzeros lie outside of " + detail::text::of(rows) +
                                " rows and " + detail::text::of(cols) + " columns");
-  detail::keep_nonzeros(columns, made.nonzeros);
-  detail::keep_nonzeros(sums, made.nonzeros);
-  return device_csr_matrix<T, I>(rows, cols, std::move(offsets), std::move(columns), std::move(sums));
+  detail::keep_nonzeros(where, matrix, made.nonzeros);
+  return matrix;
 }
 
 /// The matrix with rows and columns exchanged; its columns ascend in each row, equal ones stay apart, in their order. With
@@ -429,21 +431,16 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
 template <kernel_execution P, class T, class I>
 device_csr_matrix<T, I> transposed(const P& where, const device_csr_matrix<T, I>& matrix) {
   csr_matrix<T, I>::require_extents(matrix.cols(), matrix.rows(), matrix.nonzeros());
-  device_buffer<I> offsets, columns;
-  device_buffer<T> values;
+  device_csr_matrix<T, I> turned(matrix.cols(), matrix.rows(), {}, {}, {});
   detail::transpose_rows(
       "transposed", where, matrix.view(), {matrix.nonzeros()},
       [&] {
-        columns = device_buffer<I>(matrix.nonzeros());
-        values = device_buffer<T>(matrix.nonzeros());
-        return zip_iterator{columns.data(), values.data()};
+        turned = device_csr_matrix<T, I>(matrix.cols(), matrix.rows(), matrix.nonzeros());
+        return zip_iterator{turned.arrays().columns, turned.arrays().values};
       },
-      [&] {
-        offsets = device_buffer<I>(matrix.cols() + 1);
-        return offsets.data();
-      });
+      [&] { return turned.arrays().offsets; });
   synchronize(where);  // another stream may use it next
-  return {matrix.cols(), matrix.rows(), std::move(offsets), std::move(columns), std::move(values)};
+  return turned;
 }
 
 /// The same for a matrix on the host. \throws std::bad_alloc
