@@ -152,7 +152,7 @@ TEST_CASE("room that is idle stays, or is given back where it is much") {
     pmpp::copy(all, std::span(A.arrays().columns, 10));
     pmpp::copy(std::vector<float>(all.begin(), all.end()), std::span(A.arrays().values, 10));
     const int* const memory = A.view().offsets;
-    pmpp::detail::keep_nonzeros(device, A, count, most_idle);
+    pmpp::detail::keep_nonzeros(A, count, most_idle);
     const auto size = static_cast<std::ptrdiff_t>(count);
     CHECK(A.to_host() == pmpp::csr_matrix<float>(2, 10, {0, count / 2, count}, {all.begin(), all.begin() + size},
                                                  {all.begin(), all.begin() + size}));

@@ -227,7 +227,7 @@ private:
   std::vector<T> values_;
 };
 
-/// A sparse matrix on the device. Move-only.
+/// A sparse matrix on the device. Move-only; one moved from may be destroyed, assigned to, and nothing else.
 template <class T, std::signed_integral I = int>
 class device_csr_matrix {
 public:
@@ -251,8 +251,8 @@ public:
         arrays_(rows, cols, offsets_.data(), columns_.data(), values_.data()),
         nonzeros_(static_cast<std::int64_t>(columns_.size())) {}
 
-  /// Uninitialised arrays for so many nonzeros, to be written by way of arrays(). One allocation, where three take as many times
-  /// as long. \throws as csr_matrix::require_extents; out_of_memory
+  /// Uninitialised arrays for so many nonzeros in one allocation, to be written by way of arrays().
+  /// \throws as csr_matrix::require_extents; out_of_memory
   device_csr_matrix(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros) : nonzeros_(nonzeros) {
     csr_matrix<T, I>::require_extents(rows, cols, nonzeros);
     const auto bytes_of = [](std::int64_t count, std::size_t element) {
