@@ -106,6 +106,32 @@ TEST_CASE("to the device and back") {
   CHECK(pmpp::device_csr_matrix<float>().to_host() == csr_matrix<float>());
 }
 
+TEST_CASE("on the device, written by way of its arrays") {
+  using M = pmpp::device_csr_matrix<double, short>;
+  M A(2, 5, 4);
+  CHECK(A.rows() == 2);
+  CHECK(A.cols() == 5);
+  CHECK(A.nonzeros() == 4);
+  const pmpp::csr_view<double, short> arrays = A.arrays();
+  pmpp::copy(std::vector<short>{0, 1, 3}, std::span(arrays.offsets, 3));
+  pmpp::copy(std::vector<short>{4, 0, 2, 7}, std::span(arrays.columns, 4));
+  pmpp::copy(std::vector<double>{1, 2, 3, 7}, std::span(arrays.values, 4));
+  CHECK_THROWS_AS(A.truncate(5), std::invalid_argument);
+  CHECK_THROWS_AS(A.truncate(-1), std::invalid_argument);
+  A.truncate(3);
+  const csr_matrix<double, short> wanted(2, 5, {0, 1, 3}, {4, 0, 2}, {1, 2, 3});
+  CHECK(A.to_host() == wanted);
+  M B;
+  B = std::move(A);
+  CHECK(B.to_host() == wanted);
+  CHECK(B.view().values == arrays.values);
+  M none(0, 0, 0);
+  pmpp::copy(std::vector<short>{0}, std::span(none.arrays().offsets, 1));
+  CHECK(none.to_host() == csr_matrix<double, short>());
+  CHECK_THROWS_AS(M(-1, 1, 1), std::invalid_argument);
+  CHECK_THROWS_AS(M(1, 1, 40000), std::length_error);
+}
+
 TEST_CASE("validate names what is broken") {
   using M = csr_matrix<float>;
   const auto said = [](const M& m) { return message_of([&] { m.validate(); }); };

@@ -146,16 +146,22 @@ TEST_CASE("graphs, transposed") {
 
 TEST_CASE("room that is idle stays, or is given back where it is much") {
   const std::vector<int> all{3, 1, 4, 1, 5, 9, 2, 6, 5, 3};
-  const auto kept = [&](std::int64_t count, std::int64_t most_idle) {
-    pmpp::device_buffer<int> x{all};
-    pmpp::detail::keep_nonzeros(x, count, most_idle);
-    CHECK(pmpp::to_host(x) == std::vector<int>(all.begin(), all.begin() + count));
-    return x.capacity();
+  const auto kept = [&](int count, std::int64_t most_idle) {
+    pmpp::device_csr_matrix<float, int> A(2, 10, 10);
+    pmpp::copy(std::vector<int>{0, count / 2, count}, std::span(A.arrays().offsets, 3));
+    pmpp::copy(all, std::span(A.arrays().columns, 10));
+    pmpp::copy(std::vector<float>(all.begin(), all.end()), std::span(A.arrays().values, 10));
+    const int* const memory = A.view().offsets;
+    pmpp::detail::keep_nonzeros(A, count, most_idle);
+    const auto size = static_cast<std::ptrdiff_t>(count);
+    CHECK(A.to_host() == pmpp::csr_matrix<float>(2, 10, {0, count / 2, count}, {all.begin(), all.begin() + size},
+                                                 {all.begin(), all.begin() + size}));
+    return A.view().offsets == memory;
   };
-  CHECK(kept(4, 23) == 4);
-  CHECK(kept(4, 24) == 10);
-  CHECK(kept(5, 0) == 10);
-  CHECK(kept(0, 0) == 0);
+  CHECK(!kept(4, 47));
+  CHECK(kept(4, 48));
+  CHECK(kept(5, 0));
+  CHECK(!kept(0, 0));
 }
 
 TEST_CASE("bad input") {

@@ -50,14 +50,15 @@ struct sort_tuning {
 
 namespace detail {
 
-/// By the digits of the keys: from `in` to `data`, which may be the same.
-template <sort_tuning Tuning, class Code, class V, class T, class P, class In, class Data>
-void radix_sort(const P& where, const In& in, const Data& data, const item_count& count, const key_bits& range) {
+/// By the digits of the keys: from `in` to `data`, which may be the same. Passes, which read their input twice, get source(in).
+template <sort_tuning Tuning, class Code, class V, class T, class P, class In, class Data, class Source>
+void radix_sort(const P& where, const In& in, const Data& data, const item_count& count, const key_bits& range,
+                const Source& source) {
   if constexpr (kernel_execution<P>) {
     const compare_codes<T, Code> order{code_less<Code>(range).mask};
     if (detail::sort_by_comparing<T, Tuning.compare_all_limit>(where, in, data, count, order)) return;
     if (radix_sort_together<Tuning.together, Code, V, T>(where, in, data, count, range)) return;
-    radix_sort_by_passes<Tuning.radix, Code, V, T>(where, in, data, count, range);
+    radix_sort_by_passes<Tuning.radix, Code, V, T>(where, source(in), data, count, range);
   } else {
     const std::int64_t n = count.get();
     raw_array<T> other(n);
@@ -135,9 +136,9 @@ constexpr bool require_sortable() {
   return std::is_trivially_copyable_v<T> && require_order<Comp, T>();
 }
 
-template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits>
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits, class Source = identity>
 void sort_stored(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
-                 const Comp& comp, const Bits& bits) {
+                 const Comp& comp, const Bits& bits, const Source& source = {}) {
   using parts = sorted_parts<T, Comp>;
   constexpr bool by_digits = parts::order::known, some_bits = std::is_same_v<Bits, key_bits>;
   static_assert(!some_bits || (by_digits && std::is_integral_v<typename parts::key>),
@@ -157,7 +158,7 @@ void sort_stored(const char* function, const P& where, const In& in, const Data&
     if constexpr (!kernel_execution<P>)
       if (count.get() <= 512) return merge_sort<Tuning, T>(where, in, data, count, by_codes);
     if constexpr (!kernel_execution<P> || sizeof(V) <= Tuning.radix.value_bytes)
-      radix_sort<Tuning, code, V, T>(where, in, data, count, range);
+      radix_sort<Tuning, code, V, T>(where, in, data, count, range, source);
     else
       merge_sort<Tuning, T>(where, in, data, count, by_codes);
   } else {
@@ -192,10 +193,11 @@ inline constexpr bool has_digits<T, projected<Comp, Proj>> = [] {
          radix_order<Comp, std::conditional_t<(digit_words_of<K> > 0), std::uint64_t, K>>::known;
 }();
 
-/// Sorts `in` into `data`, which may be the same.
-template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits>
+/// Sorts `in` into `data`, which may be the same. `source`: as of radix_sort.
+template <sort_tuning Tuning, class T, class P, class In, class Data, class Comp, class Bits = all_key_bits,
+          class Source = identity>
 void sort_elements(const char* function, const P& where, const In& in, const Data& data, const item_count& count,
-                   const Comp& comp, const Bits& bits = {}) {
+                   const Comp& comp, const Bits& bits = {}, const Source& source = {}) {
   if constexpr (!(require_marked<gpu_execution<P>, Comp>() && require_sortable<Comp, T>())) {
   } else if constexpr (kernel_execution<P> && has_digits<T, Comp>) {
     if (!detail::same_place(in, data))
@@ -203,7 +205,7 @@ void sort_elements(const char* function, const P& where, const In& in, const Dat
     detail::sort_by_projection<Tuning, T>(function, where, data, count, comp);
   } else {
     sort_stored<Tuning, stored_as<T>>(function, where, with_stored(in), with_stored(data), count, on_values<T>(comp),
-                                      bits);
+                                      bits, source);
   }
 }
 

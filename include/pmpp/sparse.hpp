@@ -57,8 +57,8 @@ inline int bits_below(std::int64_t n) {
   return bits;
 }
 
-/// Row and column in one number K that orders by rows. Where there is a flag, it becomes 1 if a place lies outside of the matrix.
-template <class K = std::uint64_t>
+/// Row and column in one number K that orders by rows. Checks: the flag becomes 1 if a place lies outside of the matrix.
+template <class K, bool Checks>
 struct place_keys {
   std::int64_t rows = 0, cols = 0;
   int column_bits = 0, bits = 0;
@@ -76,7 +76,7 @@ struct place_keys {
                                  detail::text::of(cols) + " columns do not fit 64 bits");
   }
   PMPP_HOST_DEVICE K operator()(std::int64_t row, std::int64_t column) const {
-    if (outside != nullptr && (row < 0 || row >= rows || column < 0 || column >= cols)) simt::store(outside, 1u);
+    if (Checks && (row < 0 || row >= rows || column < 0 || column >= cols)) simt::store(outside, 1u);
     return static_cast<K>(static_cast<std::uint64_t>(row) << column_bits | static_cast<std::uint64_t>(column));
   }
 };
@@ -238,9 +238,9 @@ item_count nonzeros_of(const device_count<Integer>& n) {
 }
 
 /// Enqueues what csr_from_triplets_into does. `target()` gives the matrix; it is called while the GPU sorts, which hides part
-/// of an allocation. `sink` takes the number of nonzeros, `outside` is the flag of place_keys.
-template <class K, class P, class In, class Values, class Target, class Sink>
-void triplets_to_rows(const char* function, const P& where, const place_keys<K>& place, const In& places,
+/// of an allocation. `sink` takes the number of nonzeros.
+template <class K, bool Checks, class P, class In, class Values, class Target, class Sink>
+void triplets_to_rows(const char* function, const P& where, const place_keys<K, Checks>& place, const In& places,
                       const Values& values, std::int64_t n, const Target& target, const Sink& sink,
                       const completion& done) {
   using T = std::remove_pointer_t<decltype(target().values)>;
@@ -250,27 +250,37 @@ void triplets_to_rows(const char* function, const P& where, const place_keys<K>&
   T* const sorted = memory.take<T>(n);
   auto* const count = memory.take<std::int64_t>(1);
   detail::check_reachable(where, function, zip_iterator{places, values});
-  // Made first: a sort reads its input more than once, and places take twice as many bytes.
-  detail::copy_elements<tuned<transform_tuning>>(
-      where, mapped<K>(input<In>{places, {n}}, apply_to_pair<place_keys<K>>{place}), unique);
-  sort_elements<sort_tuning{}, pair<K, T>>(function, where, zip_iterator{static_cast<const K*>(unique), values},
-                                           zip_iterator{keys, sorted}, item_count{n}, by_first<less>{},
-                                           key_bits{0, place.bits});
+  // A sort that reads its input once makes the keys, which saves a launch, but not with a flag to set: no load passes such a store.
+  // Passes read twice, and places take twice as many bytes as keys.
+  const auto keys_in = mapped<K>(input<In>{places, {n}}, apply_to_pair<place_keys<K, Checks>>{place});
+  const auto make_keys = [&](const auto& in) {
+    detail::copy_elements<tuned<transform_tuning>>(where, keys_in, unique);
+    return zip_iterator{static_cast<const K*>(unique), in.b};
+  };
+  const auto sort_from = [&](const auto& in, const auto& source) {
+    sort_elements<sort_tuning{}, pair<K, T>>(function, where, in, zip_iterator{keys, sorted}, item_count{n},
+                                             by_first<less>{}, key_bits{0, place.bits}, source);
+  };
+  const zip_iterator in{keys_in.first, values};
+  if constexpr (Checks)
+    sort_from(make_keys(in), identity{});
+  else
+    sort_from(in, make_keys);
   const auto B = target();
   reduce_by_key_into(where, static_cast<const K*>(keys), static_cast<const K*>(keys) + n, static_cast<const T*>(sorted),
                      unique, B.values, count);
   detail::finish_rows(where, static_cast<const K*>(unique), item_count{n, count, true}, place.column_bits, B.rows,
                       B.offsets, B.columns, sink, done);
 }
-/// The same with keys as narrow as the matrix allows.
-template <class P, class In, class Values, class Target, class Sink>
+/// The same with keys as narrow as the matrix allows; Checks: `outside` is the flag of place_keys.
+template <bool Checks, class P, class In, class Values, class Target, class Sink>
 void triplets_to_rows(const char* function, const P& where, std::int64_t rows, std::int64_t cols, const In& places,
-                      const Values& values, std::int64_t n, const Target& target, const Sink& sink,
-                      unsigned* outside = nullptr, const completion& done = {}) {
-  const place_keys<> place(rows, cols, outside);
+                      const Values& values, std::int64_t n, const Target& target, const Sink& sink, unsigned* outside,
+                      const completion& done) {
+  const place_keys<std::uint64_t, Checks> place(rows, cols, outside);
   if (place.bits <= 32 && place.column_bits < 32)  // narrow keys are shifted by column_bits
-    detail::triplets_to_rows(function, where, place_keys<std::uint32_t>(rows, cols, outside), places, values, n, target,
-                             sink, done);
+    detail::triplets_to_rows(function, where, place_keys<std::uint32_t, Checks>(rows, cols, outside), places, values, n,
+                             target, sink, done);
   else
     detail::triplets_to_rows(function, where, place, places, values, n, target, sink, done);
 }
@@ -285,15 +295,16 @@ struct store_nonzeros {
   PMPP_HOST_DEVICE void operator()(const selection& s) const { out->nonzeros = s.kept; }
 };
 
-/// Keeps the first `count` elements: in their memory, or where more than half of it and `most_idle` bytes would be idle in as much
-/// as they need, which takes an allocation and some 50 us. The work that wrote them is done.
-template <class T>
-void keep_nonzeros(device_buffer<T>& buffer, std::int64_t count, std::int64_t most_idle = 64 << 20) {
-  const auto all = static_cast<std::int64_t>(buffer.capacity()), idle = all - count;
-  if (idle > all / 2 && idle * std::int64_t(sizeof(T)) > most_idle)
-    buffer = device_buffer<T>(std::span<const T>(buffer.data(), static_cast<std::size_t>(count)));
-  else
-    buffer.truncate(count);
+/// Keeps the first `count` nonzeros: in their memory, or where more than half of it and `most_idle` bytes would be idle in as much
+/// as they need, which takes allocations and some 50 us each. The work that wrote them is done.
+template <class T, class I>
+void keep_nonzeros(device_csr_matrix<T, I>& matrix, std::int64_t count, std::int64_t most_idle = 64 << 20) {
+  const std::int64_t idle = matrix.nonzeros() - count;
+  if (idle <= matrix.nonzeros() / 2 || idle * std::int64_t(sizeof(I) + sizeof(T)) <= most_idle)
+    return matrix.truncate(count);
+  const csr_view<T, I> all = matrix.arrays();
+  const auto some = [](auto* first, std::int64_t n) { return device_buffer(std::span(first, std::size_t(n))); };
+  matrix = {all.rows, all.cols, some(all.offsets, all.rows + 1), some(all.columns, count), some(all.values, count)};
 }
 
 }  // namespace detail
@@ -365,8 +376,8 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
   const auto places = detail::zipped(function, row_of, column_of).first;
   const auto from = detail::input_of(function, values).first;
   if constexpr (kernel_execution<P>) {
-    detail::triplets_to_rows(
-        function, where, B.rows, B.cols, places, from, n, [&] { return B; }, sink);
+    detail::triplets_to_rows<false>(function, where, B.rows, B.cols, places, from, n, [&] { return B; }, sink, nullptr,
+                                    {});
   } else {
     std::vector<triplet<T, I>> list;
     for (std::int64_t i = 0; i < n; ++i)
@@ -383,8 +394,8 @@ void csr_from_triplets_into(const P& where, Rows&& row_of, Columns&& column_of, 
 ///
 /// \param row_of, column_of  ranges of integers as long as `values`; visible to `where`, as `values`. Their type is the
 ///                           index type of the matrix.
-/// Allocates the matrix, with room for all nonzeros until they are added (which stays, up to 64 MiB, or half of it), and waits
-/// for the policy's stream; csr_from_triplets_into does neither. Scratch and cost: as of csr_from_triplets_into.
+/// Allocates once: room for all nonzeros until they are added (which stays, up to 64 MiB, or half of it). Waits for the
+/// policy's stream; csr_from_triplets_into does neither. Scratch and cost: as of csr_from_triplets_into.
 /// \throws std::out_of_range for a nonzero outside of the matrix, std::length_error if the arrays differ in length or the
 /// matrix does not fit the index type, std::invalid_argument for negative extents; cuda_error, out_of_memory
 template <kernel_execution P, range_for<P> Rows, range_for<P> Columns, range_for<P> Values>
@@ -397,28 +408,21 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
   csr_matrix<T, I>::require_extents(rows, cols, n);
   detail::check_room(function, "row_of", row_of, n);
   detail::check_room(function, "column_of", column_of, n);
-  device_buffer<I> offsets, columns;
-  device_buffer<T> sums;
+  device_csr_matrix<T, I> matrix(rows, cols, {}, {}, {});
   detail::reply<detail::made_of_triplets, P> answer(function, where);
   *answer.target() = {};
-  detail::triplets_to_rows(
+  detail::triplets_to_rows<true>(
       function, answer.policy(), rows, cols, detail::zipped(function, row_of, column_of).first,
       detail::input_of(function, values).first, n,
-      [&] {
-        offsets = device_buffer<I>(rows + 1);
-        columns = device_buffer<I>(n);
-        sums = device_buffer<T>(n);
-        return csr_view<T, I>(rows, cols, offsets.data(), columns.data(), sums.data());
-      },
+      [&] { return (matrix = device_csr_matrix<T, I>(rows, cols, n)).arrays(); },
       detail::store_nonzeros{answer.target()}, &answer.target()->outside, answer.done());
   const detail::made_of_triplets made = answer.wait();
   synchronize(where);  // another stream may use it next
   if (made.outside != 0)
     detail::throw_out_of_range("pmpp::csr_from_triplets: nonzeros lie outside of " + detail::text::of(rows) +
                                " rows and " + detail::text::of(cols) + " columns");
-  detail::keep_nonzeros(columns, made.nonzeros);
-  detail::keep_nonzeros(sums, made.nonzeros);
-  return device_csr_matrix<T, I>(rows, cols, std::move(offsets), std::move(columns), std::move(sums));
+  detail::keep_nonzeros(matrix, made.nonzeros);
+  return matrix;
 }
 
 /// The matrix with rows and columns exchanged; its columns ascend in each row, equal ones stay apart, in their order. With
@@ -429,21 +433,16 @@ auto csr_from_triplets(const P& where, std::int64_t rows, std::int64_t cols, Row
 template <kernel_execution P, class T, class I>
 device_csr_matrix<T, I> transposed(const P& where, const device_csr_matrix<T, I>& matrix) {
   csr_matrix<T, I>::require_extents(matrix.cols(), matrix.rows(), matrix.nonzeros());
-  device_buffer<I> offsets, columns;
-  device_buffer<T> values;
+  device_csr_matrix<T, I> turned(matrix.cols(), matrix.rows(), {}, {}, {});
   detail::transpose_rows(
       "transposed", where, matrix.view(), {matrix.nonzeros()},
       [&] {
-        columns = device_buffer<I>(matrix.nonzeros());
-        values = device_buffer<T>(matrix.nonzeros());
-        return zip_iterator{columns.data(), values.data()};
+        turned = device_csr_matrix<T, I>(matrix.cols(), matrix.rows(), matrix.nonzeros());
+        return zip_iterator{turned.arrays().columns, turned.arrays().values};
       },
-      [&] {
-        offsets = device_buffer<I>(matrix.cols() + 1);
-        return offsets.data();
-      });
+      [&] { return turned.arrays().offsets; });
   synchronize(where);  // another stream may use it next
-  return {matrix.cols(), matrix.rows(), std::move(offsets), std::move(columns), std::move(values)};
+  return turned;
 }
 
 /// The same for a matrix on the host. \throws std::bad_alloc

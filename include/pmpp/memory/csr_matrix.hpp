@@ -25,9 +25,11 @@
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/core/matrix_view.hpp>
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/device_buffer.hpp>
+#include <pmpp/memory/raw.hpp>
 
 namespace pmpp::inline PMPP_BACKEND {
 
@@ -225,7 +227,7 @@ private:
   std::vector<T> values_;
 };
 
-/// A sparse matrix on the device. Move-only.
+/// A sparse matrix on the device. Move-only; one moved from may be destroyed, assigned to, and nothing else.
 template <class T, std::signed_integral I = int>
 class device_csr_matrix {
 public:
@@ -233,42 +235,69 @@ public:
   using index_type = I;
 
   /// No rows, no columns.
-  device_csr_matrix() : offsets_(1, I{}) {}
+  device_csr_matrix() : device_csr_matrix(0, 0, device_buffer<I>(1, I{}), device_buffer<I>(), device_buffer<T>()) {}
 
   /// A copy of a matrix on the host; waits. \throws out_of_memory, cuda_error
   explicit device_csr_matrix(const csr_matrix<T, I>& matrix)
-      : rows_(matrix.rows()),
-        cols_(matrix.cols()),
-        offsets_(matrix.offsets()),
-        columns_(matrix.columns()),
-        values_(matrix.values()) {}
+      : device_csr_matrix(matrix.rows(), matrix.cols(), device_buffer<I>(matrix.offsets()),
+                          device_buffer<I>(matrix.columns()), device_buffer<T>(matrix.values())) {}
 
   /// Takes three arrays as they are.
   template <std::integral Rows, std::integral Cols>
   device_csr_matrix(Rows rows, Cols cols, device_buffer<I> offsets, device_buffer<I> columns, device_buffer<T> values)
-      : rows_(detail::checked_count(rows)),
-        cols_(detail::checked_count(cols)),
-        offsets_(std::move(offsets)),
+      : offsets_(std::move(offsets)),
         columns_(std::move(columns)),
-        values_(std::move(values)) {}
+        values_(std::move(values)),
+        arrays_(rows, cols, offsets_.data(), columns_.data(), values_.data()),
+        nonzeros_(static_cast<std::int64_t>(columns_.size())) {}
 
-  std::int64_t rows() const noexcept { return rows_; }
-  std::int64_t cols() const noexcept { return cols_; }
-  std::int64_t nonzeros() const noexcept { return static_cast<std::int64_t>(columns_.size()); }
+  /// Uninitialised arrays for so many nonzeros in one allocation, to be written by way of arrays().
+  /// \throws as csr_matrix::require_extents; out_of_memory
+  device_csr_matrix(std::int64_t rows, std::int64_t cols, std::int64_t nonzeros) : nonzeros_(nonzeros) {
+    csr_matrix<T, I>::require_extents(rows, cols, nonzeros);
+    const auto bytes_of = [](std::int64_t count, std::size_t element) {
+      return round_up(detail::checked_bytes(count, element, "device_csr_matrix"), detail::allocation_alignment);
+    };
+    const std::size_t columns_at = bytes_of(rows + 1, sizeof(I)),
+                      values_at = columns_at + bytes_of(nonzeros, sizeof(I));
+    all_ = device_buffer<std::byte>(values_at + bytes_of(nonzeros, sizeof(T)));
+    std::byte* const first = all_.data();
+    arrays_ = {rows, cols, reinterpret_cast<I*>(first), reinterpret_cast<I*>(first + columns_at),
+               reinterpret_cast<T*>(first + values_at)};
+  }
 
-  csr_view<const T, const I> view() const noexcept {
-    return {rows_, cols_, offsets_.data(), columns_.data(), values_.data()};
+  std::int64_t rows() const noexcept { return arrays_.rows; }
+  std::int64_t cols() const noexcept { return arrays_.cols; }
+  std::int64_t nonzeros() const noexcept { return nonzeros_; }
+
+  csr_view<const T, const I> view() const noexcept { return arrays_; }
+  /// The same, to be written.
+  csr_view<T, I> arrays() noexcept { return arrays_; }
+
+  /// Makes the number of nonzeros `count`, at most nonzeros(): the first ones stay, and all of the memory.
+  void truncate(std::int64_t count) {
+    require(0 <= count && count <= nonzeros_, [&] {
+      return "pmpp::device_csr_matrix: " + detail::text::of(nonzeros_) + " nonzeros cannot be truncated to " +
+             detail::text::of(count);
+    });
+    nonzeros_ = count;
   }
 
   /// A copy on the host; waits. \throws std::bad_alloc, cuda_error
   csr_matrix<T, I> to_host() const {
-    return {rows_, cols_, pmpp::to_host(offsets_), pmpp::to_host(columns_), pmpp::to_host(values_)};
+    const auto copy_of = [](const auto* first, std::int64_t count) {
+      return pmpp::to_host(std::span(first, static_cast<std::size_t>(count)));
+    };
+    return {rows(), cols(), copy_of(arrays_.offsets, rows() + 1), copy_of(arrays_.columns, nonzeros_),
+            copy_of(arrays_.values, nonzeros_)};
   }
 
 private:
-  std::int64_t rows_ = 0, cols_ = 0;
-  device_buffer<I> offsets_, columns_;
+  device_buffer<I> offsets_, columns_;  // three arrays,
   device_buffer<T> values_;
+  device_buffer<std::byte> all_;  // or all in one
+  csr_view<T, I> arrays_;
+  std::int64_t nonzeros_ = 0;
 };
 template <class T, class I>
 device_csr_matrix(const csr_matrix<T, I>&) -> device_csr_matrix<T, I>;

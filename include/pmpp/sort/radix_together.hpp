@@ -10,10 +10,11 @@
 //      those over the rows before its own where its own keys of a digit begin;
 //   4. writes its keys there, and waits for all blocks (block/sync_grid.hpp).
 //
-// The first digit to do so is the highest that varies. Then each block sorts what has come to its part of the output, from
-// the first digit that begins there to the first that begins in the next block's: no block waits any more. Where a
-// digit is so frequent that a part might not fit into a block (step 3 says so, to all blocks alike), step 4 is left out, and
-// the keys move by all digits, from the lowest.
+// The first digit to do so is the highest 8 bits, or the 8 below where these are the same everywhere. (The digit of the last pass may
+// have a bit or two, and few digits are frequent ones.) Then each block sorts what has come to its part of the output, from the
+// first digit that begins there to the first that begins in the next block's: no block waits any more. Where a digit is so
+// frequent that a part might not fit into a block (step 3 says so, to all blocks alike), step 4 is left out, and the keys move
+// by all digits, from the lowest.
 //
 // If all keys have the same digit the block keeps what it has instead of 4. Elements move between two arrays, so that
 // no block has to wait for readers either, unless such a pass upsets their turn. A row has 15 bits for each count.
@@ -78,7 +79,7 @@ struct radix_together_kernel {
     const int n = static_cast<int>(a.count.get()), size = threads * a.rows,
               first = static_cast<int>(block.index()) * size, count = max(0, min(size, n - first));
     radix_home home = a.in_place ? radix_home::data : radix_home::input;
-    int passes = a.passes, p = 0, round = 0, barriers = 0;
+    int passes = a.passes, high = a.range.hi, p = 0, round = 0, barriers = 0;
     const auto sync_all = [&] { block::sync_grid(block, a.barrier + barriers++ % 2); };
     for (bool highest = true;; ++round) {
       const bool samples = highest && passes > 1 && tile > size && n > 0;
@@ -89,11 +90,9 @@ struct radix_together_kernel {
         });
       tile_elements own;
       own.load(block, a.keys, a.values, home, first, count, a.rows);
-      if (highest) {
-        highest = samples && looks_even(block, memory, digit_of_pass(passes - 1, a.range), sample, n, tile - size);
-        if (highest) p = passes - 1;
-      }
-      const radix_digit digit = digit_of_pass(p, a.range);
+      const radix_digit top{high - block::radix_bits, block::radix_digits - 1};
+      if (highest) highest = samples && looks_even(block, memory, top, sample, n, tile - size);
+      const radix_digit digit = highest ? top : digit_of_pass(p, a.range);
       place(block, memory, a, own, round, n, digit);
       if (highest && !memory.constant && memory.fits) {
         home = a.in_place ? radix_home::other : radix_home::data;
@@ -103,9 +102,8 @@ struct radix_together_kernel {
         return sort_own(block, memory, a, home, passes);
       }
       if (highest) {
-        highest = memory.constant;  // that digit is done
-        if (highest) --passes;
-        p = 0;
+        highest = memory.constant;  // those bits are done
+        if (highest) --passes, high -= block::radix_bits;
       } else {
         const bool last_pass = p == passes - 1, moves = last_pass || !memory.constant;
         const radix_home target = (passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
