@@ -110,9 +110,10 @@ void top_k_of(const char* function, const P& where, const input<In>& elements, s
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
     if constexpr (!std::is_void_v<code>) {
-      if (!detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
-        detail::select_numbers<Tuning, code, Order>(where, in.first, in.count, n, 1, k,
-                                                    detail::to_numbers<code>(target));
+      const auto to = detail::to_numbers<code>(target);
+      if (!detail::spread_numbers<Tuning, code>(where, in.first, in.count, n, 1, k, to) &&
+          !detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
+        detail::select_numbers<Tuning, code, Order>(where, in.first, in.count, n, 1, k, to);
     } else
       detail::top_k_by_sorting<T>(where, in, k, target.values, target.indices, order);
   } else {
@@ -131,7 +132,7 @@ void partial_sort_copy_of(const char* function, const P& where, const input<In>&
       const std::int64_t n = elements.count.bound;
       constexpr top_k_sorting sorting = Tuning.sorting;
       const bool many = k > sorting.many && (n <= sorting.keys || n / k < sorting.share);
-      if (many || (k > sorting.few && n * std::int64_t(sizeof(T)) <= sorting.bytes)) {
+      if (many || (k > sorting.few && n <= min(Tuning.spread, sorting.bytes / std::int64_t(sizeof(T))))) {
         const auto in = detail::with_stored(elements);
         check_output(function, "out", out, k, in);
         const auto values = detail::with_stored(detail::unwrap(begin_of(out)));
@@ -271,9 +272,10 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
     if constexpr (!std::is_void_v<code>) {
-      if (rows > 1 || !detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
-        detail::select_numbers<Tuning, code, Order, true>(where, in.first, in.count, row_length, rows, k,
-                                                          detail::to_numbers<code>(target));
+      const auto to = detail::to_numbers<code>(target);
+      if (!detail::spread_numbers<Tuning, code>(where, in.first, in.count, row_length, rows, k, to) &&
+          (rows > 1 || !detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices)))
+        detail::select_numbers<Tuning, code, Order, true>(where, in.first, in.count, row_length, rows, k, to);
     } else
       detail::segmented_top_k_by_sorting<T>(where, in.first, n, ends, k, target.values, target.indices, order);
   } else {

@@ -68,6 +68,8 @@ struct top_k_tuning {
   std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
   std::int64_t held = 1 << 17;     ///< elements for each multiprocessor, of rows that blocks hold in shared memory
   std::int64_t held_slice = 8192;  ///< of such a row more blocks hold a part each, if that helps
+  std::int64_t spread = 16384;  ///< elements of one of a few rows, past which blocks of many multiprocessors hold it,
+  int spread_blocks = 16;       ///< as many as that or more
   std::int64_t longest_row = std::int64_t(1) << 32;  ///< elements; longer rows are cut
   top_k_sorting sorting{};
   nth_element_tuning parting{};  ///< where the k may come in any order: from which k on, and how
