@@ -13,11 +13,10 @@
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
-/// All threads of `blocks` blocks call, which run at once. The last of them to arrive sets the word to 0, which the others wait for. Two
-/// words in turn serve any number of barriers: a block comes to a word again when all have been at the other one, and so have left this
-/// one.
+/// All threads of as many blocks call. The last block to arrive sets the word to 0, which the others wait for. Two words in turn serve any
+/// number of barriers: a block comes to a word again when all have been at the other one, and so have left this one.
 template <class Block>
-PMPP_HOST_DEVICE void sync_blocks(Block& block, unsigned* word, std::int64_t blocks) {
+PMPP_HOST_DEVICE void sync_grid(Block& block, unsigned* word, std::int64_t blocks) {
   block.sync();
   if (block.thread() == 0) {
     const auto last = static_cast<unsigned>(blocks - 1);
@@ -27,11 +26,6 @@ PMPP_HOST_DEVICE void sync_blocks(Block& block, unsigned* word, std::int64_t blo
     simt::fence();
   }
   block.sync();
-}
-/// The same of all blocks.
-template <class Block>
-PMPP_HOST_DEVICE void sync_grid(Block& block, unsigned* word) {
-  block::sync_blocks(block, word, block.count());
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -150,12 +150,12 @@ struct merge_segments_kernel {
     const int passes = static_cast<int>(a.merging.state[2]);
     if (passes == 0) return;
     for (int left = passes; left > 0; --left) {
-      if (left < passes) block::sync_grid(block, a.merging.state);
+      if (left < passes) block::sync_grid(block, a.merging.state, block.count());
       a.merging.make_pass(left, [&](const auto& from, const auto& to) {
         constexpr int at_once = threads / 4;
         for (std::int64_t i = block.index() * at_once; i < a.slots; i += block.count() * at_once)
           fill_slot(block, a, left, i + block.thread() / 4, from);
-        block::sync_grid(block, a.merging.state + 1);
+        block::sync_grid(block, a.merging.state + 1, block.count());
         for (std::int64_t i = block.index(); i < a.slots; i += block.count()) merge_slot(block, memory, a, i, from, to);
       });
     }

@@ -103,7 +103,7 @@ struct compare_all_kernel {
     if (a.barrier == nullptr)
       block.sync();
     else
-      block::sync_grid(block, a.barrier);
+      block::sync_grid(block, a.barrier, block.count());
     if (writes)  // a comparator that contradicts itself may count n
       block::assign(a.out, static_cast<std::int64_t>(min(memory.place[place], unsigned(n - 1))), x);
   }

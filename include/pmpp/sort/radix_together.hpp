@@ -79,7 +79,7 @@ struct radix_together_kernel {
               first = static_cast<int>(block.index()) * size, count = max(0, min(size, n - first));
     radix_home home = a.in_place ? radix_home::data : radix_home::input;
     int passes = a.passes, p = 0, round = 0, barriers = 0;
-    const auto sync_all = [&] { block::sync_grid(block, a.barrier + barriers++ % 2); };
+    const auto sync_all = [&] { block::sync_grid(block, a.barrier + barriers++ % 2, block.count()); };
     for (bool highest = true;; ++round) {
       const bool samples = highest && passes > 1 && tile > size && n > 0;
       key sample{};

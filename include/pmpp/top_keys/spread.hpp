@@ -120,7 +120,7 @@ private:
 
   private:
     PMPP_HOST_DEVICE unsigned* counts_of(int round) const { return state + 64 + round % 3 * digits; }
-    PMPP_HOST_DEVICE void sync_row() { block::sync_blocks(block, state + barriers++ % 2, a.blocks); }
+    PMPP_HOST_DEVICE void sync_row() { block::sync_grid(block, state + barriers++ % 2, a.blocks); }
     PMPP_HOST_DEVICE unsigned place(int i) const { return static_cast<unsigned>(from + i) >> place_shift; }
     PMPP_HOST_DEVICE bool agrees(int i) const {
       return static_cast<code>(held[i] >> shift) == limit && place(i) == place_limit;
@@ -148,8 +148,7 @@ private:
       }
       sync_row();
       // Two digits of a thread.
-      const std::uint64_t both =
-          simt::load(reinterpret_cast<const std::uint64_t*>(counts_of(round)) + block.thread());
+      const std::uint64_t both = simt::load(reinterpret_cast<const std::uint64_t*>(counts_of(round)) + block.thread());
       const auto first = static_cast<unsigned>(both), sum = first + static_cast<unsigned>(both >> 32);
       clear(round + 2);
       unsigned before = block::warp_inclusive_scan(block, sum, plus{});
