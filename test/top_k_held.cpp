@@ -19,8 +19,12 @@
 
 namespace {
 
+using test::check_batched;
+using test::check_lengths;
 using test::draw_below;
 using test::elements;
+using test::kind_of_data;
+using test::kinds;
 
 constexpr pmpp::top_k_tuning usual{};
 /// Small blocks, eight of them to a row of 200 elements where the machine has clusters.
@@ -32,88 +36,6 @@ constexpr pmpp::top_k_tuning clustered{.threads = 32,
                                        .held = 1 << 20,
                                        .held_slice = 24,
                                        .sorting = test::never_sorted};
-
-template <pmpp::top_k_tuning Tuning, class where, class T, class Comp = pmpp::greater>
-void check_held(const std::vector<T>& v, std::int64_t rows, std::int64_t length, std::int64_t k, std::int64_t from = 0,
-                Comp comp = {}) {
-  const auto data = where::input(v);
-  const typename where::policy policy{};
-  constexpr auto tuning = test::tuned<where>(Tuning);
-  const auto places = static_cast<std::size_t>(rows * k), all = places + 3;
-  const auto first = data.begin() + from, last = first + rows * length;
-  std::vector<std::vector<std::int32_t>> found;
-  bool ok = true;
-  const auto run = [&](auto which) {
-    constexpr bool sorted = std::is_same_v<decltype(which), pmpp::sorted_order>;
-    auto values = where::put(std::vector<T>(all, T(7)));
-    auto indices = where::put(std::vector<std::int32_t>(all, -7));
-    pmpp::batched_top_k<tuning>(policy, first, last, length, k, values.begin() + 1, indices.begin() + 1, comp, which);
-    const auto got = where::get(values);
-    auto at = where::get(indices);
-    found.push_back(at);
-    for (const std::size_t i : {std::size_t(0), places + 1, places + 2}) ok = ok && at[i] == -7 && got[i] == T(7);
-    for (std::int64_t row = 0; row < rows && ok; ++row) {
-      auto wanted = test::order_of(v, from + row * length, from + (row + 1) * length, comp);
-      wanted.resize(static_cast<std::size_t>(k));
-      std::int32_t* const own = at.data() + 1 + row * k;
-      for (std::int64_t i = 0; i < k && ok; ++i)
-        ok =
-            own[i] >= 0 && own[i] < length &&
-            got[static_cast<std::size_t>(1 + row * k + i)] == v[static_cast<std::size_t>(from + row * length + own[i])];
-      if (!sorted) {
-        std::sort(own, own + k);
-        std::sort(wanted.begin(), wanted.end());
-      }
-      ok = ok && std::equal(wanted.begin(), wanted.end(), own);
-    }
-    CAPTURE(sorted);
-    CHECK(ok);
-  };
-  CAPTURE(rows);
-  CAPTURE(length);
-  CAPTURE(k);
-  CAPTURE(from);
-  CAPTURE(test::seed());
-  run(pmpp::sorted_order{});
-  run(pmpp::any_order{});
-  run(pmpp::any_order{});
-  CHECK(found[1] == found[2]);
-}
-
-/// Data of every kind. Of `n` elements, below 200.
-template <class T>
-std::vector<T> kind_of_data(int kind, std::int64_t n) {
-  return elements<T>(n, [=](std::int64_t i) -> std::int64_t {
-    switch (kind) {
-      case 0:
-        return draw_below(std::int64_t(1) << (8 * sizeof(T) > 31 ? 24 : 8 * sizeof(T) - 1));
-      case 1:
-        return 7;
-      case 2:
-        return draw_below(3);
-      case 3:
-        return i % 120;
-      case 4:
-        return 120 - i % 120;
-      case 5:
-        return i % 97 == 3 ? 8 : 9;
-      default:
-        return 100 + draw_below(16);
-    }
-  });
-}
-constexpr int kinds = 7;
-
-template <pmpp::top_k_tuning Tuning, class where, class T>
-void check_lengths(std::initializer_list<std::int64_t> lengths) {
-  int turn = 0;
-  for (const std::int64_t length : lengths)
-    for (const std::int64_t k : {std::int64_t(2), length / 10 + 1, length / 2, length - 1, length}) {
-      const std::int64_t rows = 1 + (turn + 1) % 3, from = turn % 5;
-      const auto v = kind_of_data<T>(turn++ % kinds, rows * length + from + 2);
-      check_held<Tuning, where>(v, rows, length, k, from);
-    }
-}
 
 }  // namespace
 
@@ -127,8 +49,8 @@ TEST_ALL_PLACES("rows that clusters hold, of elements of every size") {
 TEST_ALL_PLACES("every kind of data") {
   for (int kind = 0; kind < kinds; ++kind)
     for (const std::int64_t k : {3, 64, 299}) {
-      check_held<clustered, where>(kind_of_data<float>(kind, 903), 3, 300, k, 3, pmpp::less{});
-      check_held<clustered, where>(kind_of_data<std::int64_t>(kind, 601), 2, 300, k, 1);
+      check_batched<clustered, where>(kind_of_data<float>(kind, 903), 3, 300, k, 3, pmpp::less{});
+      check_batched<clustered, where>(kind_of_data<std::int64_t>(kind, 601), 2, 300, k, 1);
     }
 }
 
@@ -136,11 +58,11 @@ TEST_ALL_PLACES("rows that blocks hold, as they are called") {
   check_lengths<usual, where, float>({129, 704, 1145});
   check_lengths<usual, where, double>({129, 161, 1000});
   for (const std::int64_t k : test::some_of<std::int64_t>({40, 1500, 4095}))
-    check_held<usual, where>(kind_of_data<float>(0, 2 * 9000 + 1), 2, 9000, k, 1);
-  check_held<usual, where>(kind_of_data<std::int16_t>(2, 3 * 6001), 3, 6001, 1000);
-  check_held<usual, where>(kind_of_data<std::uint64_t>(0, 2 * 5584), 2, 5584, 736);
+    check_batched<usual, where>(kind_of_data<float>(0, 2 * 9000 + 1), 2, 9000, k, 1);
+  check_batched<usual, where>(kind_of_data<std::int16_t>(2, 3 * 6001), 3, 6001, 1000);
+  check_batched<usual, where>(kind_of_data<std::uint64_t>(0, 2 * 5584), 2, 5584, 736);
   // More than one block of any machine holds, and than a cluster does.
-  check_held<usual, where>(kind_of_data<float>(0, 2 * 60'001 + 1), 2, 60'001, 300, 1);
+  check_batched<usual, where>(kind_of_data<float>(0, 2 * 60'001 + 1), 2, 60'001, 300, 1);
 }
 
 TEST_ALL_PLACES("NaN, infinities and zeros of both signs in rows that are held") {
@@ -199,8 +121,8 @@ TEST_ALL_PLACES("one row that is held, of a length that the device knows") {
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
 TEST_CASE("other orders of blocks and threads") {
   test::for_each_order(3, [&](std::uint64_t) {
-    check_held<clustered, test::device_place>(kind_of_data<float>(2, 600), 2, 300, 40);
-    check_held<clustered, test::device_place>(kind_of_data<double>(0, 600), 2, 300, 40);
+    check_batched<clustered, test::device_place>(kind_of_data<float>(2, 600), 2, 300, 40);
+    check_batched<clustered, test::device_place>(kind_of_data<double>(0, 600), 2, 300, 40);
   });
 }
 #endif

@@ -8,8 +8,8 @@
 //   indices   2 4 0           equals: the smaller index first
 //
 //   1. Numbers under less or greater become keys: code and index, all of which are different (top_keys/keys.hpp).
-//   2. Rows that blocks hold in shared memory are selected from by digits there (top_keys/held.hpp). Of others
-//      a sample says how good a key must be to come into question (top_keys/rows.hpp).
+//   2. Rows that blocks hold in shared memory are selected from by digits there (top_keys/held.hpp; a long row, or a few, by all
+//      multiprocessors together: top_keys/spread.hpp). Of others a sample says how good a key must be to come into question (top_keys/rows.hpp).
 //   3. Blocks read the data once and keep the keys up to that limit, few more than k; one block sorts those of a row
 //      (top_keys/kernels.hpp). If k is past 4096 they are sorted by digits (top_keys.hpp).
 //
@@ -110,9 +110,10 @@ void top_k_of(const char* function, const P& where, const input<In>& elements, s
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
     if constexpr (!std::is_void_v<code>) {
-      if (!detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
-        detail::select_numbers<Tuning, code, Order>(where, in.first, in.count, n, 1, k,
-                                                    detail::to_numbers<code>(target));
+      const auto to = detail::to_numbers<code>(target);
+      if (!detail::spread_numbers<Tuning, code>(where, in.first, in.count, n, 1, k, to) &&
+          !detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
+        detail::select_numbers<Tuning, code, Order>(where, in.first, in.count, n, 1, k, to);
     } else
       detail::top_k_by_sorting<T>(where, in, k, target.values, target.indices, order);
   } else {
@@ -131,7 +132,7 @@ void partial_sort_copy_of(const char* function, const P& where, const input<In>&
       const std::int64_t n = elements.count.bound;
       constexpr top_k_sorting sorting = Tuning.sorting;
       const bool many = k > sorting.many && (n <= sorting.keys || n / k < sorting.share);
-      if (many || (k > sorting.few && n * std::int64_t(sizeof(T)) <= sorting.bytes)) {
+      if (many || (k > sorting.few && n <= min(Tuning.spread, sorting.bytes / std::int64_t(sizeof(T))))) {
         const auto in = detail::with_stored(elements);
         check_output(function, "out", out, k, in);
         const auto values = detail::with_stored(detail::unwrap(begin_of(out)));
@@ -191,7 +192,8 @@ void top_k_by_projection(const char* function, const P& where, const input<In>& 
 /// A device_count that is less than k leaves the last places of the outputs as they are.
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
 /// Cost, of numbers under less or greater: n elements read, and about 2 % of them for a sample; one launch for k = 1, else two. Up to
-/// 65,536 of them, and up to 4 MB for a k past 256, are sorted with their places in one or two launches. Scratch: 32 KB for each block that runs at once, 64 from k = 2049 on (1025 for
+/// 65,536 of them, and of more, up to some millions, those that multiprocessors hold in shared memory together, for k up to 4096, take one launch or
+/// two and no sample (scratch: 25 KB of state, 8 bytes for each of k + 1024 keys, 16 where elements have 8). Else scratch: 32 KB for each block that runs at once, 64 from k = 2049 on (1025 for
 /// elements of 8 bytes), of several rows four times as many. From k = 4097 on (2049) those that the sample lets through are
 /// sorted, for k > n / 16 all: 16 bytes of scratch for each element (32), up to 14 launches (21). Other elements are
 /// sorted with their indices. Scratch comes from the workspace or one allocation in stream order.
@@ -271,9 +273,10 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
     if constexpr (!std::is_void_v<code>) {
-      if (rows > 1 || !detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices))
-        detail::select_numbers<Tuning, code, Order, true>(where, in.first, in.count, row_length, rows, k,
-                                                          detail::to_numbers<code>(target));
+      const auto to = detail::to_numbers<code>(target);
+      if (!detail::spread_numbers<Tuning, code>(where, in.first, in.count, row_length, rows, k, to) &&
+          (rows > 1 || !detail::top_k_by_one_sort<Tuning, code>(where, in, k, target.values, target.indices)))
+        detail::select_numbers<Tuning, code, Order, true>(where, in.first, in.count, row_length, rows, k, to);
     } else
       detail::segmented_top_k_by_sorting<T>(where, in.first, n, ends, k, target.values, target.indices, order);
   } else {

@@ -4,6 +4,7 @@
 //
 //   k = 1                                    first_key_kernel
 //   rows that blocks hold in shared memory   held_rows_kernel; all of rows in any order: put_all_kernel
+//   a few long rows                          spread_rows_kernel: by all multiprocessors, whose shared memory holds them
 //   rows that a block takes alone            top_keys_kernel
 //   longer ones                              sample_keys_kernel, top_keys_kernel
 //   k past half of the room of a large block keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
@@ -32,6 +33,7 @@
 #include <pmpp/top_keys/rows.hpp>
 #include <pmpp/top_keys/kernels.hpp>
 #include <pmpp/top_keys/held.hpp>
+#include <pmpp/top_keys/spread.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
 
@@ -218,6 +220,28 @@ public:
     return false;
   }
 
+  /// A long row, or a few, held by blocks that all run at once. False: they do not, or rows are too short, too long or too many, or k is
+  /// so large that the places of keys are found sooner by a sort.
+  bool spread(const equal_rows& rows, std::int64_t k, const Output& output) const {
+    using kernel = spread_rows_kernel<source_type, Output, Tuning>;
+    const machine& m = machine_of(where);
+    const std::int64_t blocks =
+        min(m.multiprocessors / rows.rows, ceil_div(rows.length, std::int64_t(kernel::threads / 2)));
+    const std::int64_t room = k + kernel::threads;
+    if (k == 1 || rows.length <= Tuning.spread || rows.count.bound > Tuning.held * m.multiprocessors ||
+        blocks < Tuning.spread_blocks || room * room > blocks << 18)
+      return false;
+    const std::int64_t slice = round_up(ceil_div(rows.length, blocks), std::int64_t(64));  // whole vectors
+    const std::size_t bytes = kernel::bytes(slice, room);
+    if (!m.fits(bytes + sizeof(typename kernel::shared))) return false;
+    scratch memory(where, list_bytes(rows.rows * room),
+                   static_cast<std::size_t>(rows.rows) * kernel::state_words * sizeof(unsigned));
+    return detail::launch_kernel<kernel::threads, true>(
+        where, grid{rows.rows * blocks, kernel::threads, bytes}, kernel{},
+        typename kernel::arguments{source, rows, k, slice, static_cast<int>(blocks), static_cast<int>(room),
+                                   take_list(memory, rows.rows * room), memory.state(), output});
+  }
+
   /// One row, any k.
   void many(const item_count& count, std::int64_t k, const Output& output) const {
     const std::int64_t n = count.bound;
@@ -402,6 +426,18 @@ private:
     }
   }
 };
+
+/// The k first of rows of `length` numbers each, of one row `count`, in order. False: blocks that run at once do not hold them.
+template <top_k_tuning Tuning, class Code, class P, class In, class Output>
+bool spread_numbers(const P& where, const In& in, const item_count& count, std::int64_t length, std::int64_t rows,
+                    std::int64_t k, const Output& output) {
+  bool done = false;
+  block::with_access(in, [&](auto items, std::int64_t lead) {
+    using ways = number_selection<Tuning, Code, P, In, min(decltype(items)::value, 16), Output>;
+    done = ways{where, {in, lead}}.spread(equal_rows{count, length, rows}, k, output);
+  });
+  return done;
+}
 
 /// The k first of rows of `length` numbers each, of one row `count`. k >= 1. Of several rows: Batched.
 template <top_k_tuning Tuning, class Code, class Order = sorted_order, bool Batched = false, class P, class In,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The comparison of top_k and segmented_top_k with a stable sort.
+// The comparison of top_k, batched_top_k and segmented_top_k with a stable sort.
 //
 // An element type with a comparator, a tuning and a type of indices is twenty kernels, of which some sort; so each file has
 // few:
@@ -13,7 +13,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include <pmpp/top_k.hpp>
@@ -122,6 +124,90 @@ void check_rows(const std::vector<T>& v, const std::vector<int>& offsets, std::i
   CAPTURE(offsets.size());
   CAPTURE(seed());
   CHECK(ok);
+}
+
+/// batched_top_k in order and in any order, of rows from place `from` on.
+template <pmpp::top_k_tuning Tuning, class where, class T, class Comp = pmpp::greater>
+void check_batched(const std::vector<T>& v, std::int64_t rows, std::int64_t length, std::int64_t k,
+                   std::int64_t from = 0, Comp comp = {}) {
+  const auto data = where::input(v);
+  const typename where::policy policy{};
+  constexpr auto tuning = tuned<where>(Tuning);
+  const auto places = static_cast<std::size_t>(rows * k), all = places + 3;
+  const auto first = data.begin() + from, last = first + rows * length;
+  std::vector<std::vector<std::int32_t>> found;
+  bool ok = true;
+  const auto run = [&](auto which) {
+    constexpr bool sorted = std::is_same_v<decltype(which), pmpp::sorted_order>;
+    auto values = where::put(std::vector<T>(all, T(7)));
+    auto indices = where::put(std::vector<std::int32_t>(all, -7));
+    pmpp::batched_top_k<tuning>(policy, first, last, length, k, values.begin() + 1, indices.begin() + 1, comp, which);
+    const auto got = where::get(values);
+    auto at = where::get(indices);
+    found.push_back(at);
+    for (const std::size_t i : {std::size_t(0), places + 1, places + 2}) ok = ok && at[i] == -7 && got[i] == T(7);
+    for (std::int64_t row = 0; row < rows && ok; ++row) {
+      auto wanted = order_of(v, from + row * length, from + (row + 1) * length, comp);
+      wanted.resize(static_cast<std::size_t>(k));
+      std::int32_t* const own = at.data() + 1 + row * k;
+      for (std::int64_t i = 0; i < k && ok; ++i)
+        ok =
+            own[i] >= 0 && own[i] < length &&
+            got[static_cast<std::size_t>(1 + row * k + i)] == v[static_cast<std::size_t>(from + row * length + own[i])];
+      if (!sorted) {
+        std::sort(own, own + k);
+        std::sort(wanted.begin(), wanted.end());
+      }
+      ok = ok && std::equal(wanted.begin(), wanted.end(), own);
+    }
+    CAPTURE(sorted);
+    CHECK(ok);
+  };
+  CAPTURE(rows);
+  CAPTURE(length);
+  CAPTURE(k);
+  CAPTURE(from);
+  CAPTURE(seed());
+  run(pmpp::sorted_order{});
+  run(pmpp::any_order{});
+  run(pmpp::any_order{});
+  CHECK(found[1] == found[2]);
+}
+
+/// Data of every kind. Of `n` elements, below 200.
+template <class T>
+std::vector<T> kind_of_data(int kind, std::int64_t n) {
+  return elements<T>(n, [=](std::int64_t i) -> std::int64_t {
+    switch (kind) {
+      case 0:
+        return draw_below(std::int64_t(1) << (8 * sizeof(T) > 31 ? 24 : 8 * sizeof(T) - 1));
+      case 1:
+        return 7;
+      case 2:
+        return draw_below(3);
+      case 3:
+        return i % 120;
+      case 4:
+        return 120 - i % 120;
+      case 5:
+        return i % 97 == 3 ? 8 : 9;
+      default:
+        return 100 + draw_below(16);
+    }
+  });
+}
+inline constexpr int kinds = 7;
+
+/// One to three rows of these lengths, k from 2 to all.
+template <pmpp::top_k_tuning Tuning, class where, class T>
+void check_lengths(std::initializer_list<std::int64_t> lengths) {
+  int turn = 0;
+  for (const std::int64_t length : lengths)
+    for (const std::int64_t k : {std::int64_t(2), length / 10 + 1, length / 2, length - 1, length}) {
+      const std::int64_t rows = 1 + (turn + 1) % 3, from = turn % 5;
+      const auto v = kind_of_data<T>(turn++ % kinds, rows * length + from + 2);
+      check_batched<Tuning, where>(v, rows, length, k, from);
+    }
 }
 
 }  // namespace test

@@ -43,8 +43,10 @@ namespace pmpp::inline PMPP_BACKEND {
 
 /// Where numbers are sorted, as that takes less time than a selection does. Figures: us on an H200, those of a selection in brackets.
 struct top_k_sorting {
-  std::int64_t row = 1 << 16;    ///< elements of one row, any k but 1. 5043 floats, k 21: 9 (17)
-  int few = 256, many = 4096;    ///< past `few` rows of `bytes`, past `many` of twice that. 858,138, k 14,016: 50 (110)
+  std::int64_t row = 1 << 16;  ///< elements of one row, any k but 1. 5043 floats, k 21: 9 (17)
+  int few = 256,
+      many =
+          4096;  ///< past `few` rows of `bytes` that are not spread, past `many` of twice that. 858,138, k 14,016: 50 (110)
   std::int64_t bytes = 1 << 22;  ///< of keys, as many as one launch sorts with their places
   std::int64_t keys = 1 << 23;   ///< in one row whose places are not asked for, for k past `many`,
   int share = 50;                ///< and n / k up to which any more are sorted. 5,482,263, k 9350: 100 (122)
@@ -68,6 +70,8 @@ struct top_k_tuning {
   std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
   std::int64_t held = 1 << 17;     ///< elements for each multiprocessor, of rows that blocks hold in shared memory
   std::int64_t held_slice = 8192;  ///< of such a row more blocks hold a part each, if that helps
+  std::int64_t spread = 16384;  ///< elements of one of a few rows, past which blocks of many multiprocessors hold it,
+  int spread_blocks = 16;       ///< as many as that or more
   std::int64_t longest_row = std::int64_t(1) << 32;  ///< elements; longer rows are cut
   top_k_sorting sorting{};
   nth_element_tuning parting{};  ///< where the k may come in any order: from which k on, and how
