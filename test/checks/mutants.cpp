@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/device_buffer.hpp>
@@ -56,6 +57,24 @@ void long_segment() {
   pmpp::device_buffer<int> v(1 << 15, 1), offsets(std::vector<int>{0, 5, 1 << 15}), sums(2, 0);
   pmpp::segmented_reduce<pmpp::segmented_tuning{.threads = 64}>(device, v, offsets, sums);
   check(pmpp::to_host(sums)[1] == (1 << 15) - 5);
+}
+
+/// The last block reads what all threads have written.
+struct read_last {
+  static constexpr int threads = 32;
+  struct shared {
+    bool last;
+  };
+  template <class Block>
+  void operator()(Block& block, shared& memory, unsigned* words, unsigned* state) const {
+    words[block.index() * threads + block.thread()] = 1;
+    if (!pmpp::block::is_last_block(block, state, block.count(), memory.last)) return;
+    for (std::int64_t i = block.count() * threads - 1 - block.thread(); i >= 0; i -= threads) check(words[i] == 1);
+  }
+};
+void last_block() {
+  pmpp::device_buffer<unsigned> words(8 * read_last::threads, 0u), state(1, 0u);
+  pmpp::launch(device, 8, read_last{}, words.data(), state.data());
 }
 
 /// Each round every thread writes a word and reads that of a thread of the next block.
@@ -107,6 +126,7 @@ constexpr call calls[] = {
     {"select_in_place", select_in_place},
     {"scan_of_large_elements", scan_of_large_elements},
     {"long_segment", long_segment},
+    {"last_block", last_block},
     {"grid_barrier", grid_barrier},
     {"radix_sort", radix_sort},
     {"row_of_several_warps", long_row<pmpp::spmv_tuning{}>},
