@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <pmpp/block/grid_barrier.hpp>
 #include <pmpp/block/last_block.hpp>
+#include <pmpp/block/sync_grid.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/device_buffer.hpp>
@@ -82,17 +82,15 @@ struct neighbours {
   static constexpr int threads = 32, min_blocks = 2;
   template <class Block>
   void operator()(Block& block, unsigned* words, unsigned* state) const {
-    pmpp::block::grid_barrier barrier(state, state + 1);
     const std::int64_t all = block.count() * threads, me = block.index() * threads + block.thread();
     for (unsigned round = 0; round < 4; ++round) {
       words[round % 2 * all + me] = round;
-      barrier.sync(block);
+      pmpp::block::sync_grid(block, state + round % 2);
       check(words[round % 2 * all + (me + threads) % all] == round);
     }
-    if (block.thread() == 0 && barrier.leave(block)) state[0] = 0;
   }
 };
-void grid_barrier() {
+void sync_grid() {
   pmpp::device_buffer<unsigned> words(4 * 64, 0u), state(2, 0u);
   pmpp::launch_together(device, 4, neighbours{}, words.data(), state.data());
 }
@@ -127,7 +125,7 @@ constexpr call calls[] = {
     {"scan_of_large_elements", scan_of_large_elements},
     {"long_segment", long_segment},
     {"last_block", last_block},
-    {"grid_barrier", grid_barrier},
+    {"sync_grid", sync_grid},
     {"radix_sort", radix_sort},
     {"row_of_several_warps", long_row<pmpp::spmv_tuning{}>},
     {"row_of_several_blocks",
