@@ -287,6 +287,24 @@ TEST_CASE("every thread of a grid runs once and knows where it is") {
   }
 }
 
+TEST_CASE("a row of any number of threads") {
+  for (const int blocks : {0, 1, 7})
+    for (const int threads : {1, 33, 1024}) {
+      pmpp::device_buffer<long long> out(static_cast<std::size_t>(blocks * threads), 0);
+      pmpp::launch(device, blocks, threads, write_positions{}, out.data());
+      std::vector<long long> expected;
+      for (int b = 0; b < blocks; ++b)
+        for (int t = 0; t < threads; ++t) expected.push_back(b * 10000 + t);
+      CHECK(pmpp::to_host(out) == expected);
+    }
+  CHECK_THROWS_AS(pmpp::launch(device, 1, 0, write_positions{}, static_cast<long long*>(nullptr)),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::launch(device, 1, -1, write_positions{}, static_cast<long long*>(nullptr)),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::launch(device, 1, 1025, write_positions{}, static_cast<long long*>(nullptr)),
+                  std::invalid_argument);
+}
+
 TEST_CASE("shared memory that asks to be aligned") {
   if (!pmpp::machine_of(device).fits(sizeof(of_aligned_stages::shared) + 16)) return;
   pmpp::device_buffer<unsigned> rest(3, 77u);
