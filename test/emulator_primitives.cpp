@@ -4,7 +4,7 @@
 // of elements each, in some orders of blocks and threads, on one core and on two. Results are checked, but what this file is
 // for is ThreadSanitizer, to which each CUDA thread is a thread: a fence or a barrier that a kernel lacks is a race. It
 // compiles in a tenth of the time of the tests that it takes its cases from. gemm and the convolutions have no fences of their
-// own but those of block/grid_barrier.hpp.
+// own but those of block/sync_grid.hpp.
 #include <algorithm>
 #include <functional>
 #include <numeric>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What this file proves of launch.hpp: kernels run on every thread of 1-D, 2-D and 3-D grids with the positions that
-// the table in simt/block.hpp promises; shared memory, static, dynamic and above 48 KB; warp operations; a grid of no
-// blocks is a no-op; a shape that cannot run throws, naming the limit, and launches nothing. On a GPU also: __global__
+// the table in simt/block.hpp promises; shared memory, static, dynamic and above 48 KB; warp operations; which block is
+// the last to come (block/last_block.hpp); a grid of no blocks is a no-op; a shape that cannot run throws, naming the limit, and launches nothing. On a GPU also: __global__
 // functions, another stream, a stream of another device, code that fails.
 #include <pmpp/launch.hpp>
 
@@ -20,6 +20,7 @@
 #include <cuda_fp16.h>
 #endif
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/core/constant_table.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/shared_parts.hpp>
@@ -214,6 +215,24 @@ struct quads {
   }
 };
 
+/// The last block adds up what the threads of all blocks have written.
+struct add_up_last {
+  static constexpr int threads = 64;
+  struct shared {
+    bool last;
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, unsigned* parts, unsigned* word, unsigned* sum) const {
+    parts[block.index() * threads + block.thread()] = static_cast<unsigned>(block.index() + block.thread());
+    if (block.thread() == 5 && pmpp::block::comes_last<pmpp::simt::order::relaxed>(word + 1, block.count()))
+      pmpp::simt::atomic_add(sum + 1, 1u);
+    if (!pmpp::block::is_last_block(block, word, block.count(), memory.last)) return;
+    unsigned found = 0;
+    for (std::int64_t i = block.thread(); i < block.count() * threads; i += threads) found += parts[i];
+    pmpp::simt::atomic_add(sum, found);
+  }
+};
+
 template <class H>
 H half_of(float x) {
   if constexpr (sizeof(H) == 2)
@@ -266,6 +285,24 @@ TEST_CASE("every thread of a grid runs once and knows where it is") {
       wrong += got[static_cast<std::size_t>(i)] != i / shape.threads.volume() * 10000 + i % shape.threads.volume();
     CHECK(wrong == 0);
   }
+}
+
+TEST_CASE("a row of any number of threads") {
+  for (const int blocks : {0, 1, 7})
+    for (const int threads : {1, 33, 1024}) {
+      pmpp::device_buffer<long long> out(static_cast<std::size_t>(blocks * threads), 0);
+      pmpp::launch(device, blocks, threads, write_positions{}, out.data());
+      std::vector<long long> expected;
+      for (int b = 0; b < blocks; ++b)
+        for (int t = 0; t < threads; ++t) expected.push_back(b * 10000 + t);
+      CHECK(pmpp::to_host(out) == expected);
+    }
+  CHECK_THROWS_AS(pmpp::launch(device, 1, 0, write_positions{}, static_cast<long long*>(nullptr)),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::launch(device, 1, -1, write_positions{}, static_cast<long long*>(nullptr)),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::launch(device, 1, 1025, write_positions{}, static_cast<long long*>(nullptr)),
+                  std::invalid_argument);
 }
 
 TEST_CASE("shared memory that asks to be aligned") {
@@ -326,6 +363,19 @@ TEST_CASE("a quad moves in one piece") {
   pmpp::device_buffer<unsigned> torn(2, 0u);
   pmpp::launch(device, 2, quads{}, q.data(), times, torn.data());
   CHECK(pmpp::to_host(torn)[0] == 0);
+}
+
+TEST_CASE("one block is the last, sees what all have written, and leaves zeros") {
+  for (const std::int64_t blocks : {1, 2, 300}) {
+    pmpp::device_buffer<unsigned> parts(static_cast<std::size_t>(blocks * add_up_last::threads), 0u), words(2, 0u);
+    for (int launch = 0; launch < 2; ++launch) {
+      pmpp::device_buffer<unsigned> sum(2, 0u);
+      pmpp::launch(device, blocks, add_up_last{}, parts.data(), words.data(), sum.data());
+      const auto all = static_cast<unsigned>(blocks * add_up_last::threads * (blocks + add_up_last::threads - 2) / 2);
+      CHECK(pmpp::to_host(sum) == std::vector<unsigned>{all, 1});
+      CHECK(pmpp::to_host(words) == std::vector<unsigned>{0, 0});
+    }
+  }
 }
 
 TEST_CASE("sums of half and bfloat16 and their pairs leave their neighbours alone") {

@@ -11,7 +11,8 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/block/last_block.hpp>
+#include <pmpp/block/sync_grid.hpp>
 
 #include "support/orders.hpp"
 #include "support/data.hpp"
@@ -20,7 +21,7 @@
 namespace {
 
 struct barrier_state {
-  unsigned arrived, left, sum[3];
+  unsigned words[2], left, sum[3];
 };
 
 /// Each round every thread writes a word and reads that of a thread of the next block; blocks count in turn.
@@ -33,15 +34,14 @@ struct neighbours {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, int rounds, unsigned* words, unsigned* wrong,
                                    barrier_state* state) const {
-    pmpp::block::grid_barrier barrier(&state->arrived, &state->left);
     const std::int64_t all = block.count() * threads, me = block.index() * threads + block.thread();
     unsigned faults = 0;
     for (int round = 0; round < rounds; ++round) {
       unsigned* const half = words + (round % 2) * all;  // the other half is still being read
       half[me] = static_cast<unsigned>(round + me);
       unsigned* const sum = state->sum + round % 3;
-      barrier.sync(
-          block,
+      pmpp::block::sync_grid(
+          block, state->words + round % 2, block.count(),
           [&] {
             pmpp::simt::atomic_add(sum, 1u);
             if (block.index() == 0) pmpp::simt::store(state->sum + (round + 1) % 3, 0);
@@ -52,7 +52,8 @@ struct neighbours {
       faults += memory.total != static_cast<unsigned>(block.count());
     }
     if (faults != 0) pmpp::simt::atomic_add(wrong, faults);
-    if (block.thread() == 0 && barrier.leave(block)) *state = {};
+    if (block.thread() == 0 && pmpp::block::comes_last(&state->left, block.count()))
+      for (unsigned& sum : state->sum) sum = 0;
   }
 };
 
@@ -73,8 +74,10 @@ void check_rounds(const P& policy, std::int64_t blocks, int rounds) {
     pmpp::launch_together(policy, blocks, neighbours{}, rounds, words.data(), wrong.data(), state.data());
     pmpp::synchronize(policy);
     CHECK(where::get(wrong)[0] == 0);
-    CHECK(where::get(state)[0].arrived == 0);
-    CHECK(where::get(state)[0].left == 0);
+    const barrier_state after = where::get(state)[0];
+    CHECK(after.words[0] == 0);
+    CHECK(after.words[1] == 0);
+    CHECK(after.left == 0);
   }
 }
 

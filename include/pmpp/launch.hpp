@@ -3,6 +3,7 @@
 // launch(policy, grid, kernel, args...): runs a kernel on the policy's machine.
 //
 //   launch(device, blocks, my_kernel{}, in, out);                  a function object with `threads` (simt/block.hpp)
+//   launch(device, blocks, threads, my_kernel{}, in, out);         as many threads as is said here
 //   launch(device, grid{blocks, threads}, my_kernel{}, in, out);   block shape chosen here; 1-D to 3-D
 //   launch(device, grid{blocks, threads, bytes}, kernel, ...);     with dynamic shared memory, up to the device's limit
 //   launch(device, grid{blocks, threads, bytes, 4}, kernel, ...);  in clusters of 4 blocks (simt/cluster.hpp)
@@ -120,8 +121,8 @@ struct gpu_kernel {
   int thread_limit, min_blocks;
   std::size_t shared;         ///< bytes of its own shared memory,
   std::size_t shared_needed;  ///< and the part of them that blocks of this size need
-  bool leaves_first_cache, begins_early, together;
-  unsigned char* prepared;  ///< for each device: bits for what is asked of CUDA once
+  unsigned char* prepared;    ///< for each device: bits for what is asked of CUDA once
+  bool leaves_first_cache = false, begins_early = false, together = false;
 };
 
 /// The part of a launch that is the same for all kernels: it stands here once, not in every instantiation.
@@ -189,8 +190,8 @@ bool launch_kernel([[maybe_unused]] const P& where, grid shape, [[maybe_unused]]
     const void* values[] = {__builtin_addressof(kernel), __builtin_addressof(args)...};
     return launch_on_gpu({name, reinterpret_cast<const void*>(&run_kernel<Threads, Kernel, Args...>),
                           threads_of<Kernel>, min_blocks_of<Kernel>, shared_bytes_of<Kernel>,
-                          shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(on.shared_per_block)),
-                          leaves_first_cache<Kernel>, begins_early<Kernel>, Together, prepared},
+                          shared_bytes_in<Kernel>(shape.threads.volume(), std::size_t(on.shared_per_block)), prepared,
+                          leaves_first_cache<Kernel>, begins_early<Kernel>, Together},
                          id, on, where, shape, values);
 #endif
   } else {
@@ -232,10 +233,16 @@ template <kernel_execution P, class Kernel, class... Args>
 requires std::is_class_v<Kernel>
 void launch(const P& where, std::int64_t blocks, const Kernel& kernel, const Args&... args) {
   constexpr bool has_threads = requires { Kernel::threads; };
-  static_assert(has_threads,
-                "pmpp::launch: this kernel has no static constexpr int threads: pass grid{blocks, threads}");
+  static_assert(has_threads, "pmpp::launch: this kernel has no static constexpr int threads: pass blocks, threads");
   if constexpr (has_threads)
     detail::launch_kernel<Kernel::threads>(where, grid{blocks, Kernel::threads}, kernel, args...);
+}
+
+/// The same with as many threads as is said here. Of a grid{blocks, threads} the compiler would not know that it is a row.
+template <kernel_execution P, class Kernel, class... Args>
+requires std::is_class_v<Kernel>
+void launch(const P& where, std::int64_t blocks, int threads, const Kernel& kernel, const Args&... args) {
+  detail::launch_kernel<-1>(where, grid{blocks, threads}, kernel, args...);
 }
 
 #if defined(__CUDACC__) && PMPP_CUDA
@@ -250,19 +257,12 @@ requires(sizeof...(Parameters) == sizeof...(Args)) void launch(const device_poli
   const char* function = "__global__ function";
   check(cudaFuncGetName(&function, entry), "cudaFuncGetName");
   unsigned char prepared[detail::most_devices]{};
+  const std::size_t bytes = attributes.sharedSizeBytes;
+  const detail::characters name{function, std::strlen(function)};
+  const detail::gpu_kernel own{name, entry, attributes.maxThreadsPerBlock, 1, bytes, bytes, prepared};
   const auto start = [&](Parameters... x) {
     const void* values[] = {__builtin_addressof(x)..., nullptr};
-    detail::launch_on_gpu({{function, std::strlen(function)},
-                           entry,
-                           attributes.maxThreadsPerBlock,
-                           1,
-                           attributes.sharedSizeBytes,
-                           attributes.sharedSizeBytes,
-                           false,
-                           false,
-                           false,
-                           prepared},
-                          id, detail::machine_of_device(id), where, shape, values);
+    detail::launch_on_gpu(own, id, detail::machine_of_device(id), where, shape, values);
   };
   start(static_cast<Parameters>(args)...);
 }

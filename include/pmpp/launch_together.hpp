@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // launch_together(policy, blocks, kernel, args...): a launch whose blocks all run at once, so that they may wait for each
-// other (block/grid_barrier.hpp). What CUDA calls a cooperative launch.
+// other (block/sync_grid.hpp). What CUDA calls a cooperative launch.
 #pragma once
 
 #include <cstdint>

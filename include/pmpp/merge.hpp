@@ -197,8 +197,7 @@ void merge_on_blocks(const char* function, const P& where, const input<A>& a, co
   if (!is_short)
     pmpp::launch(where, ceil_div(tiles + 1, std::int64_t(cut::cuts_of_block)), cut{},
                  typename cut::arguments{a.first, b.first, a.count, b.count, tile, tiles, comp, cuts});
-  launch_kernel<-1>(where, grid{tiles, threads}, kernel{},
-                    typename kernel::arguments{merged, a.count, b.count, cuts, comp});
+  pmpp::launch(where, tiles, threads, kernel{}, typename kernel::arguments{merged, a.count, b.count, cuts, comp});
 }
 
 /// One of two elements without a branch, which would be mispredicted half of the time.

@@ -379,7 +379,7 @@ private:
     if (a.found == nullptr) a.found = memory.take<std::int64_t>(rows);
     s.found = a.found;
     s.arrived = a.arrived = memory.state();
-    pmpp::launch(where, grid{rows * s.blocks, Tuning.threads}, Kernel{}, s);
+    pmpp::launch(where, rows * s.blocks, Kernel{}, s);
   }
 
   template <class Rows>

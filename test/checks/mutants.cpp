@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/block/last_block.hpp>
+#include <pmpp/block/sync_grid.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/memory/copy.hpp>
 #include <pmpp/memory/device_buffer.hpp>
@@ -58,22 +59,38 @@ void long_segment() {
   check(pmpp::to_host(sums)[1] == (1 << 15) - 5);
 }
 
+/// The last block reads what all threads have written.
+struct read_last {
+  static constexpr int threads = 32;
+  struct shared {
+    bool last;
+  };
+  template <class Block>
+  void operator()(Block& block, shared& memory, unsigned* words, unsigned* state) const {
+    words[block.index() * threads + block.thread()] = 1;
+    if (!pmpp::block::is_last_block(block, state, block.count(), memory.last)) return;
+    for (std::int64_t i = block.count() * threads - 1 - block.thread(); i >= 0; i -= threads) check(words[i] == 1);
+  }
+};
+void last_block() {
+  pmpp::device_buffer<unsigned> words(8 * read_last::threads, 0u), state(1, 0u);
+  pmpp::launch(device, 8, read_last{}, words.data(), state.data());
+}
+
 /// Each round every thread writes a word and reads that of a thread of the next block.
 struct neighbours {
   static constexpr int threads = 32, min_blocks = 2;
   template <class Block>
   void operator()(Block& block, unsigned* words, unsigned* state) const {
-    pmpp::block::grid_barrier barrier(state, state + 1);
     const std::int64_t all = block.count() * threads, me = block.index() * threads + block.thread();
     for (unsigned round = 0; round < 4; ++round) {
       words[round % 2 * all + me] = round;
-      barrier.sync(block);
+      pmpp::block::sync_grid(block, state + round % 2);
       check(words[round % 2 * all + (me + threads) % all] == round);
     }
-    if (block.thread() == 0 && barrier.leave(block)) state[0] = 0;
   }
 };
-void grid_barrier() {
+void sync_grid() {
   pmpp::device_buffer<unsigned> words(4 * 64, 0u), state(2, 0u);
   pmpp::launch_together(device, 4, neighbours{}, words.data(), state.data());
 }
@@ -107,7 +124,8 @@ constexpr call calls[] = {
     {"select_in_place", select_in_place},
     {"scan_of_large_elements", scan_of_large_elements},
     {"long_segment", long_segment},
-    {"grid_barrier", grid_barrier},
+    {"last_block", last_block},
+    {"sync_grid", sync_grid},
     {"radix_sort", radix_sort},
     {"row_of_several_warps", long_row<pmpp::spmv_tuning{}>},
     {"row_of_several_blocks",

@@ -1,4 +1,4 @@
-// expect: this kernel has no static constexpr int threads: pass grid{blocks, threads}
+// expect: this kernel has no static constexpr int threads: pass blocks, threads
 // nvcc
 //
 // A kernel that does not name its block size has to be launched with one.

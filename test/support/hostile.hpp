@@ -32,7 +32,7 @@ GREEDY(ceil_log2) GREEDY(channel) GREEDY(check) GREEDY(check_apart) GREEDY(check
 GREEDY(check_distribution) GREEDY(check_each) GREEDY(check_gathered) GREEDY(check_k) GREEDY(check_matrix)
 GREEDY(check_offsets) GREEDY(check_output) GREEDY(check_overlap) GREEDY(check_reachable) GREEDY(check_room)
 GREEDY(check_scattered) GREEDY(check_sorted) GREEDY(check_stencil) GREEDY(checked_bytes) GREEDY(checked_top_k_output)
-GREEDY(choose_kernel) GREEDY(chosen) GREEDY(co_rank) GREEDY(contains) GREEDY(contains_into) GREEDY(converted)
+GREEDY(choose_kernel) GREEDY(chosen) GREEDY(co_rank) GREEDY(comes_last) GREEDY(contains) GREEDY(contains_into) GREEDY(converted)
 GREEDY(convolution_of) GREEDY(convolve) GREEDY(convolve_band) GREEDY(convolve_on_cpu) GREEDY(convolve_on_device)
 GREEDY(convolve_separable) GREEDY(convolve_separable_on_cpu) GREEDY(convolve_separable_on_device) GREEDY(copy)
 GREEDY(copy_async) GREEDY(copy_batched) GREEDY(copy_bytes) GREEDY(copy_element) GREEDY(copy_elements)

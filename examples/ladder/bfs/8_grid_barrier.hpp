@@ -4,7 +4,7 @@
 // microsecond where a launch and a look of the host take ten. (PMPP, 5th edition, section 18.7.)
 #pragma once
 
-#include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/block/sync_grid.hpp>
 #include <pmpp/launch_together.hpp>
 #include <pmpp/simt/atomic.hpp>
 
@@ -18,7 +18,6 @@ struct all_levels {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, graph g, int* distance, int* even, int* odd, int* counts,
                                    unsigned* words) const {
-    pmpp::block::grid_barrier barrier(words, words + 1);
     int* queue[2] = {even, odd};
     int count = 1;
     for (int level = 0; count > 0; ++level) {
@@ -33,7 +32,7 @@ struct all_levels {
       }
       // Nobody looks at the third count before the next barrier.
       if (block.index() == 0 && block.thread() == 0) pmpp::simt::store(counts + (level + 2) % 3, 0);
-      barrier.sync(block);
+      pmpp::block::sync_grid(block, words + level % 2);
       count = pmpp::simt::load(found);
     }
   }

@@ -12,6 +12,7 @@
 
 #include <pmpp/alignment/packed.hpp>
 #include <pmpp/alignment/rules.hpp>
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
@@ -100,10 +101,7 @@ struct pairs_kernel {
         if (a.together > 1 && align_together(block, a, first)) continue;
       for (std::int64_t pair = first; pair < min(first + a.together, a.pairs.count); ++pair) align(block, a, pair);
     }
-    if (block.lane() != 0) return;
-    const auto others = static_cast<unsigned>(block.count()) - 1;
-    if (simt::atomic_increment_wrap<simt::order::acq_rel>(a.left, others) == others)
-      simt::store(a.tickets, std::uint64_t(0));
+    if (block.lane() == 0 && block::comes_last(a.left, block.count())) simt::store(a.tickets, std::uint64_t(0));
   }
 
 private:

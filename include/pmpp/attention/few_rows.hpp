@@ -18,10 +18,10 @@
 
 #include <pmpp/attention/kernel.hpp>
 #include <pmpp/attention/problem.hpp>
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
-#include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/block.hpp>
 #include <pmpp/simt/early.hpp>
 #include <pmpp/simt/memory.hpp>
@@ -82,12 +82,7 @@ struct attention_few_rows_kernel {
     weigh_warps(block, memory, a, at);
     write(block, memory, a, at);
     if (a.parts.count == 1) return;
-    simt::fence();
-    block.sync();
-    if (block.thread() == 0) memory.is_last = simt::atomic_increment_wrap(a.arrivals + at.pair, count - 1) == count - 1;
-    block.sync();
-    if (!memory.is_last) return;
-    simt::fence();
+    if (!block::is_last_block(block, a.arrivals + at.pair, count, memory.is_last)) return;
     add_up_parts(block, memory, a, at);
   }
 

@@ -26,9 +26,10 @@
 #include <limits>
 #include <type_traits>
 
-#include <pmpp/block/grid_barrier.hpp>
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/reduce.hpp>
 #include <pmpp/block/scan.hpp>
+#include <pmpp/block/sync_grid.hpp>
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
@@ -110,7 +111,8 @@ struct bfs_counts {
 struct bfs_state {
   bfs_counts phase[3];
   unsigned long long examined;
-  unsigned arrived, left;
+  unsigned barrier[2];  ///< of phases in turn
+  unsigned left;
 };
 
 /// A queue of vertices with their edges, in three arrays of as many elements as there are vertices. Hubs fill it from
@@ -180,7 +182,6 @@ struct bfs_kernel {
     /// Of the grid. Neighbours are in different blocks, so that little work spreads over all multiprocessors.
     const std::int64_t warp = block.warp() * block.count() + block.index();
     const std::int64_t all_warps = block.count() * warps;
-    block::grid_barrier barrier{&a.state->arrived, &a.state->left};
     unsigned phase = 0;
     std::int64_t level = 0;
     int current = 0;           ///< which of the two queues and bitmaps is the frontier
@@ -260,8 +261,8 @@ struct bfs_kernel {
       if (block.lane() == 0 && found != 0) simt::atomic_add(&memory.reached, static_cast<unsigned long long>(found));
       found = 0;
       bfs_counts* const c = counts();
-      barrier.sync(
-          block,
+      block::sync_grid(
+          block, a.state->barrier + phase % 2, block.count(),
           [&] {
             if (memory.reached != 0) simt::add_global(&c->reached, memory.reached);
             memory.reached = 0;
@@ -682,11 +683,10 @@ struct bfs_kernel {
     const std::int64_t examined = block::reduce(block, memory.reduction, s.examined, plus{});
     if (block.thread() != 0) return;
     simt::add_global(&a.state->examined, static_cast<unsigned long long>(examined));
-    if (!s.barrier.leave(block)) return;
+    if (!block::comes_last(&a.state->left, block.count())) return;
     result.edges_examined = static_cast<std::int64_t>(simt::load(&a.state->examined));
     for (bfs_counts& c : a.state->phase) c = {};
     a.state->examined = 0;
-    a.state->arrived = 0;
     *a.result = result;
     a.done.signal();
   }

@@ -25,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/reduce.hpp>
 #include <pmpp/block/tile_state.hpp>
 #include <pmpp/core/config.hpp>
@@ -159,8 +160,7 @@ public:
   template <simt::order Order, class Block>
   PMPP_HOST_DEVICE void leave(Block& block, look_back_memory<T>& memory) const {
     if (state_ == nullptr) return;
-    const unsigned others = static_cast<unsigned>(block.count()) - 1;
-    memory.last = simt::atomic_increment_wrap<Order>(&state_[1], others) == others;
+    memory.last = comes_last<Order>(&state_[1], block.count());
   }
 
   /// Leaves the state as it was found, if this block was the last to leave. All threads call. One barrier.

@@ -21,6 +21,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
@@ -110,9 +111,7 @@ struct find_sweep {
     for (; first < data.vectors; first += step)
       if (search_rows(block, rooms, a, data, first)) break;
     block.sync();
-    if (block.thread() != 0) return;
-    const unsigned others = static_cast<unsigned>(block.count()) - 1;
-    if (simt::atomic_increment_wrap<simt::order::acq_rel>(a.ended, others) != others) return;
+    if (block.thread() != 0 || !block::comes_last(a.ended, block.count())) return;
     const std::uint64_t best = simt::load(a.best);
     simt::store(a.best, std::uint64_t(0));
     a.sink(found_place{best == 0 ? n : static_cast<std::int64_t>(after_all - best), a.count.n.get(), a.count.m.get()});

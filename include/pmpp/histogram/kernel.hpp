@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/divisor.hpp>
@@ -380,13 +381,7 @@ private:
   /// The block that comes here last moves the sum to the output and leaves zeros, for the next launch.
   template <class Block>
   PMPP_HOST_DEVICE static void move_sum(Block& block, shared& memory, const arguments& a) {
-    block.sync();
-    if (block.thread() == 0) {
-      const auto others = static_cast<unsigned>(block.count()) - 1;
-      memory.finished_last = simt::atomic_increment_wrap<simt::order::acq_rel>(a.finished, others) == others;
-    }
-    block.sync();
-    if (!memory.finished_last) return;
+    if (!block::is_last_block(block, a.finished, block.count(), memory.finished_last)) return;
     for (std::uint32_t i = block.thread(); i < a.sum.slots; i += threads) {
       a.output.counts[i] = simt::load(a.sum.counts + i);
       simt::store(a.sum.counts + i, Count(0));

@@ -631,7 +631,7 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     using kernel = few_segmented_scan_kernel<In, typename Heads::Offsets, Out, Op, A, Exclusive>;
     const std::int64_t n = in.count.bound, offsets = begins.count.bound;
     if (max(n, offsets) <= min(Tuning.few_to_scan, std::int64_t(kernel::tile)))
-      return pmpp::launch(where, grid{1, kernel::threads_for(n, offsets)}, kernel{},
+      return pmpp::launch(where, 1, kernel::threads_for(n, offsets), kernel{},
                           typename kernel::arguments{in.first, in.count, begins.offsets, begins.count, out, op, init});
   }
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead, bool aligned, const Heads& heads) {

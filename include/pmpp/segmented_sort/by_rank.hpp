@@ -92,8 +92,8 @@ bool sort_segments_by_rank(const P& where, const In& in, const Data& data, const
     int bits = 3;
     while (n << bits > kernel::threads) --bits;
     const auto threads = static_cast<int>(round_up(n << bits, std::int64_t(simt::warp_size)));
-    detail::launch_kernel<-1>(where, grid{1, threads}, kernel{},
-                              typename kernel::arguments{in, count, offsets.first, offsets.count, data, order, bits});
+    pmpp::launch(where, 1, threads, kernel{},
+                 typename kernel::arguments{in, count, offsets.first, offsets.count, data, order, bits});
   };
   if constexpr (std::is_void_v<code>)
     run(compare_elements<T, Comp>{comp});

@@ -18,7 +18,7 @@
 //   simt::aggregated_increment(block, counter)           // atomic_add(counter, 1) of all lanes that are here, by one of them
 //
 // All lanes of a group call. The other groups: a block is its own (block.sync()), block.cluster() that of blocks next to
-// each other, and a grid that launch_together has started waits by block/grid_barrier.hpp.
+// each other, and a grid that launch_together has started waits by block/sync_grid.hpp.
 //
 // Which lanes are together in coalesced_threads is for the machine to say; a program must be right for any number. A GPU
 // mostly has all lanes that took the same branch. The emulator takes those that come to the same place before the others

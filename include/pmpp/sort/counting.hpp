@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/scan.hpp>
@@ -93,10 +94,7 @@ struct counting_sort_kernel {
     block.sync();
     write_keys(block, memory, a, n);
     if (a.state == nullptr) return;
-    if (block.thread() == 0) {
-      const unsigned others = static_cast<unsigned>(block.count()) - 1;
-      memory.last = simt::atomic_increment_wrap<simt::order::acq_rel>(&a.state->blocks_done, others) == others;
-    }
+    if (block.thread() == 0) memory.last = block::comes_last(&a.state->blocks_done, block.count());
     block.sync();
     if (memory.last && block.thread() < byte_codes) a.state->count[block.thread()] = 0;
   }

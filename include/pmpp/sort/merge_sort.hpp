@@ -269,11 +269,9 @@ void merge_sort_on_blocks(const P& where, const In& in, const Data& data, const 
   const std::int64_t tiles = ceil_div(n, run);
   const block::staged_input<In> source(in, n);
   if (passes % 2 == 0)
-    detail::launch_kernel<-1>(where, grid{tiles, threads}, to_data{},
-                              typename to_data::arguments{source, data, count, comp});
+    pmpp::launch(where, tiles, threads, to_data{}, typename to_data::arguments{source, data, count, comp});
   else
-    detail::launch_kernel<-1>(where, grid{tiles, threads}, to_other{},
-                              typename to_other::arguments{source, other, count, comp});
+    pmpp::launch(where, tiles, threads, to_other{}, typename to_other::arguments{source, other, count, comp});
   for (; passes > 0; --passes) {
     const auto pass = [&](const auto& from, const auto& to) {
       if (by_fours && doublings >= 2) {
@@ -396,8 +394,8 @@ bool sort_by_ranking(const P& where, const In& in, const Data& data, const item_
   if (n > Tuning.ranks.rank_limit || tiles > ranks::most_runs || !all_fit<ranks>(machine_of(where))) return false;
   scratch memory(where, home::bytes(n), 0);
   const Other other = home::of(memory, n);
-  detail::launch_kernel<-1>(where, grid{tiles, threads}, tiles_kernel{},
-                            typename tiles_kernel::arguments{block::staged_input<In>(in, n), other, count, comp});
+  pmpp::launch(where, tiles, threads, tiles_kernel{},
+               typename tiles_kernel::arguments{block::staged_input<In>(in, n), other, count, comp});
   const int blocks_of_run = ceil_div(run, ranks::elements);
   pmpp::launch(where, tiles * blocks_of_run, ranks{},
                typename ranks::arguments{other, data, count, divisor(run), divisor(blocks_of_run),

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/scan.hpp>
 #include <pmpp/launch.hpp>
@@ -111,13 +112,7 @@ struct radix_count_kernel {
       for (int c = 0; c < copies; ++c) found += counter[i * copies + (c + i) % copies];
       if (found != 0) simt::add_global(&a.counts->count[i / block::radix_digits][i % block::radix_digits], found);
     }
-    block.sync();
-    if (block.thread() == 0) {
-      const unsigned others = static_cast<unsigned>(block.count()) - 1;
-      memory.last = simt::atomic_increment_wrap<simt::order::acq_rel>(&a.counts->blocks_done, others) == others;
-    }
-    block.sync();
-    if (memory.last) finish(block, memory, a, n);
+    if (block::is_last_block(block, &a.counts->blocks_done, block.count(), memory.last)) finish(block, memory, a, n);
   }
 
 private:

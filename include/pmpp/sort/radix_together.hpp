@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/merge.hpp>
 #include <pmpp/block/scan.hpp>
 #include <pmpp/block/sync_grid.hpp>
@@ -108,10 +109,7 @@ struct radix_together_kernel {
         const bool last_pass = p == passes - 1, moves = last_pass || !memory.constant;
         const radix_home target = (passes - p) % 2 == 1 ? radix_home::data : radix_home::other;
         if (moves && target == home) sync_all();  // all have read what will be overwritten
-        if (last_pass && block.thread() == 0) {
-          const auto others = static_cast<unsigned>(block.count() - 1);
-          memory.last = simt::atomic_increment_wrap<simt::order::acq_rel>(a.barrier + 2, others) == others;
-        }
+        if (last_pass && block.thread() == 0) memory.last = block::comes_last(a.barrier + 2, block.count());
         if (moves) put(block, memory, a, home = target, count, digit);
         if (last_pass) break;
         ++p;

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/merge.hpp>
 #include <pmpp/core/config.hpp>
@@ -101,17 +102,6 @@ struct selection_output {
   }
 };
 
-/// Whether this block is the last of `blocks` to call, with a word that is 0 before and after. All threads call; the last block
-/// then sees what the others wrote. `flag` lies in shared memory.
-template <class Block>
-PMPP_HOST_DEVICE bool is_last_block(Block& block, unsigned* word, std::int64_t blocks, bool& flag) {
-  block.sync();
-  const auto others = static_cast<unsigned>(blocks - 1);
-  if (block.thread() == 0) flag = simt::atomic_increment_wrap<simt::order::acq_rel>(word, others) == others;
-  block.sync();
-  return flag;
-}
-
 /// Finds the limit of each row by a sample.
 template <class Source, class Rows, top_k_tuning Tuning>
 struct sample_keys_kernel {
@@ -152,7 +142,7 @@ struct sample_keys_kernel {
       sample_keys<keys, Source::widest>(
           block, plan, own, all, [&](std::int64_t i) { return keys::make(a.source.code(begin + i), i); },
           [&](int slot, const key& x) { found.set(slot, x); });
-    if (!is_last_block(block, &a.arrived[row], a.blocks, memory.last)) return;
+    if (!block::is_last_block(block, &a.arrived[row], a.blocks, memory.last)) return;
     if (plan.rank > 0) {
       for (int i = block.thread(); i < plan.slots; i += block.threads()) memory.slots[i] = found[i];
       block.sync();
@@ -277,7 +267,7 @@ private:
         } else {
           write_to_list();
           if (gathers()) return note_too_few();
-          if (!is_last_block(block, &a.arrived[row], parts, memory.last)) return;
+          if (!block::is_last_block(block, &a.arrived[row], parts, memory.last)) return;
           alone = samples = true;
           part = 0;
           parts = 1;
@@ -300,7 +290,7 @@ private:
       if (block.thread() == 0) memory.count = 0;
     }
     PMPP_HOST_DEVICE void note_too_few() {
-      if (a.stage == selection_stage::gather && is_last_block(block, a.arrived, a.parts.value(), memory.last) &&
+      if (a.stage == selection_stage::gather && block::is_last_block(block, a.arrived, a.parts.value(), memory.last) &&
           block.thread() == 0)
         *a.too_few = a.found[row] < min(a.k, n);
     }
@@ -445,7 +435,7 @@ struct first_key_kernel {
       key first = least_of_block(block, memory, keys::make(best, place - begin));
       if (parts > 1) {
         if (block.thread() == 0) a.firsts.set(unit, first);
-        if (!is_last_block(block, &a.arrived[row], parts, memory.last)) continue;
+        if (!block::is_last_block(block, &a.arrived[row], parts, memory.last)) continue;
         first = keys::last();
         for (int p = block.thread(); p < parts; p += block.threads()) {
           const key x = a.firsts[row * parts + p];

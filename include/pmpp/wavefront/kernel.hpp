@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <pmpp/block/last_block.hpp>
 #include <pmpp/block/tagged_slots.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
@@ -105,8 +106,7 @@ struct wavefront_kernel {
     block.sync();
     bool last = false;
     if (block.lane() == 0) {
-      const auto others = static_cast<unsigned>(block.count()) - 1;
-      last = simt::atomic_increment_wrap<simt::order::acq_rel>(a.left, others) == others;
+      last = block::comes_last(a.left, block.count());
       if (last) simt::store(a.tickets, std::uint64_t(0));
     }
     last = block.shuffle(last, 0);
