@@ -43,14 +43,14 @@ namespace pmpp::inline PMPP_BACKEND {
 
 struct transform_tuning {
   int threads = 256;           ///< of a block
-  int vectors_per_thread = 0;  ///< in flight at once; 0: as many as have 16 bytes of the inputs
+  int vectors_per_thread = 0;  ///< in flight at once; 0: as many as have 16 bytes of an array
 };
 
 namespace detail {
 
 /// How many pieces of so many bytes a thread asks for at once.
 template <std::size_t Bytes>
-inline constexpr int words_in_flight = max(1, min(8, 16 / int(Bytes)));
+inline constexpr int pieces_in_flight = max(1, min(8, 16 / int(Bytes)));
 
 /// Results of more than 16 bytes a vector change places in shared memory, so that a warp still writes whole rows.
 template <class Out, int Items>
@@ -60,18 +60,20 @@ struct transform_results {
   static constexpr bool change_places = words > 1 && words <= 8;
 };
 
-/// How many vectors of a thread are in flight at once.
-template <class In, int Items, transform_tuning Tuning>
-inline constexpr int vectors_of = Tuning.vectors_per_thread > 0     ? Tuning.vectors_per_thread
-                                  : block::access<In>::items == 0 ? 4
-                                                                    : words_in_flight<sizeof(block::raw_items<In, Items>)>;
+/// How many vectors of a thread are in flight at once. Of 16 elements, which take long to work out, two; single ones where nothing is
+/// read, or elements are written anywhere, four.
+template <class In, class Out, int Items, transform_tuning Tuning>
+inline constexpr int vectors_of = Tuning.vectors_per_thread > 0 ? Tuning.vectors_per_thread
+                                  : block::access<In>::items == 0 || block::access<Out>::items == 0 ? 4
+                                  : Items == 16                                                     ? 2
+                                                : pieces_in_flight<Items * sizeof(value_of<Out>)>;
 
 /// Anywhere: vectors of inputs may begin off boundaries; the first and the last, around which nothing may be read, go to the edges.
 template <class In, class Out, int Items, bool Anywhere, transform_tuning Tuning>
 struct transform_tile {
   static constexpr int threads = Tuning.threads;
   using results = transform_results<Out, Items>;
-  static constexpr int vectors = vectors_of<In, Items, Tuning>;
+  static constexpr int vectors = vectors_of<In, Out, Items, Tuning>;
   using slot = block::vector_slot<typename results::vector, typename results::vector>;
 
   /// `rounds` of at most `vectors` vectors a thread; `lead` as in block/load_store.hpp.
@@ -193,7 +195,7 @@ template <class It, class F, transform_tuning Tuning>
 struct for_each_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int threads = Tuning.threads;
-  static constexpr int most_rounds = words_in_flight<sizeof(value_of<It>)>;
+  static constexpr int most_rounds = pieces_in_flight<sizeof(value_of<It>)>;
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, It first, item_count count, std::int64_t before, int rounds,
@@ -232,7 +234,7 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
     const auto run = [&](auto items, auto anywhere, std::int64_t lead) {
       if (const std::int64_t to_line = block::lead_to_line(out); to_line > lead && (to_line - lead) % items == 0)
         lead = to_line;
-      constexpr int vectors = vectors_of<In, items, Tuning>;
+      constexpr int vectors = vectors_of<In, Out, items, Tuning>;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
       // Blocks of a multiprocessor: of wide vectors, four of which a thread has in registers, there are few.
       constexpr int resident = sizeof(block::raw_items<In, decltype(items)::value>) <= 32 ? 8 : anywhere ? 2 : 3;
