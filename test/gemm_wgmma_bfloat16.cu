@@ -85,7 +85,8 @@ TEST_CASE("wgmma: k is split where that helps") {
   if (!available()) return;
   const matrix<__nv_bfloat16> a(520, 4100), b(4100, 500);
   matrix<float> c(520, 500);
-  CHECK(pmpp::detail::plan_wgmma(0b1111, 520, 500, 65, 1, pmpp::machine{}).splits > 1);
+  CHECK(pmpp::detail::plan_wgmma(pmpp::detail::wgmma_cost_of<__nv_bfloat16>(), 0b1111, 520, 500, 65, 1, pmpp::machine{})
+            .splits > 1);
   CHECK(pmpp::detail::gemm_by_wgmma(device, problem(a, b, c, 1, 0)));
   check_product(a, b, c, 1, 0);
 }

@@ -179,7 +179,7 @@ void take_best(const gemm_way<F>&... ways) {
 struct tile_factors {
   double call, words, elements, memory;
 };
-inline constexpr tile_factors factors_of_large{6610, 0.798, 0.841, 1.36}, factors_of_small{5880, 0.769, 0.874, 0};
+inline constexpr tile_factors factors_of_large{6610, 0.798, 0.841, 1.36}, factors_of_small{4040, 0.788, 0.899, 0};
 
 /// Chooses among the ways that fit the machine by what they are expected to cost. The factors are fitted to random shapes of
 /// floats on an H100 (benchmark/gemm_sweep).
@@ -237,7 +237,7 @@ void gemm_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>&
       const bool copies_a = x.a.copy != k_tile_copy::words, copies_b = x.b.copy != k_tile_copy::words;
       double clocks = clocks_of_bulk<Tile>(x, on);
       if (copies_a || copies_b)
-        clocks += on.clocks_of(1.5e-6) + 2.6 / on.memory_rate() *
+        clocks += on.clocks_of(1.5e-6) + 1.55 / on.memory_rate() *
                                              double((copies_a ? repacked_bytes(x.a, false, x.k, x.batch) : 0) +
                                                     (copies_b ? repacked_bytes(x.b, false, x.k, x.batch) : 0));
       return gemm_way{clocks, [&where, &x, &on, of_a = copy_wish{copies_a}, of_b = copy_wish{copies_b}] {

@@ -192,11 +192,11 @@ bool layer_by_wgmma(const P& where, const layer<T, TC, Epilogue>& l) {
     const double others = 9000 + double(l.pixels()) * double(l.out.channels()) * l.k() / (on.multiprocessors * 300.0);
     const std::int64_t k_tiles = l.k() / l.in.channels() * ceil_div(l.in.channels(), std::int64_t(64));
     const gemm_target<TC> c = product_target(l, columns);
-    const auto clocks = [&](const wgmma_tile& tile) {
-      return wgmma_clocks(tile, c.rows, c.cols, k_tiles, columns ? l.out.images() : 1, on);
+    const auto clocks = [&](int tile) {
+      return wgmma_clocks(other_wgmma_cost, tile, c.rows, c.cols, k_tiles, columns ? l.out.images() : 1, on, {});
     };
     constexpr wgmma_tile wide = wgmma_tiles[1], narrow = wgmma_tiles[3];
-    const double of_wide = clocks(wide), of_narrow = clocks(narrow);
+    const double of_wide = clocks(1), of_narrow = clocks(3);
     if (min(of_wide, of_narrow) > others) return false;
     if (products) return layer_by_products<wide>(where, l);
     if (columns) return l.out.channels() > 64 && layer_by_wgmma_tile<wide, true>(where, l);

@@ -270,17 +270,17 @@ double clocks_of_bulk(const Problem& x, const machine& on) {
                      rest = tiles % places;
   if (x.k == 0 || tiles * k_tiles >= most || !wgmma_available()) return never;
   constexpr double area = Tile.m * Tile.n;
-  const double depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k))), of_k = 1.106 * area / on.float_rate();
-  const double store = 0.11 * area * (1 + (x.result.reads() ? 2.6 : 0) + (x.c.is_made_of(4) ? 0 : 1.2));  // of a tile
-  double clocks = double(tiles / places) * (5350 + Tile.blocks * (depth * of_k + store));
+  const double depth = double(round_up(x.k, std::int64_t(Tile.unrolled_k))), of_k = 0.862 * area / on.float_rate();
+  const double store = 0.109 * area * (1 + (x.result.reads() ? 2.6 : 0) + (x.c.is_made_of(4) ? 0 : 1.13));  // of a tile
+  double clocks = double(tiles / places) * (4110 + Tile.blocks * (depth * of_k + store));
   if (rest > 0) {
     const double own_k = min(depth, max(1.0, double(rest * k_tiles) / double(places)) * Tile.k),  // of a block
         parts = min(double(places) / double(rest), double(k_tiles));                              // of a tile
-    clocks += 10760 + Tile.blocks * own_k * of_k +
+    clocks += 11500 + Tile.blocks * own_k * of_k +
               double(min<std::int64_t>(Tile.blocks, ceil_div(rest, std::int64_t(on.multiprocessors)))) * store +
-              0.082 * area * parts;
+              0.0936 * area * parts;
   }
-  return 10400 + 1.05 * max(clocks, clocks_of_memory(x, on));
+  return 8680 + 1.22 * max(clocks, clocks_of_memory(x, on));
 }
 
 /// Enqueues a product of large floats whose operands lie along m and n; says whether it can.

@@ -103,9 +103,9 @@ inline constexpr direct_tile direct_word_tiles[] = {
     {.warps = 4, .warp_m = 32, .lane_n = 1, .k = 16, .blocks = 4, .thread_m = 8, .thread_n = 4, .lanes_m = 4},
     {.warps = 4, .warp_m = 32, .lane_n = 2, .k = 16, .blocks = 3, .thread_m = 8, .thread_n = 8, .lanes_m = 8}};
 inline constexpr direct_cost direct_word_costs[] = {
-    {2260, 0.175, 1180, 24.4, 1090, 5500}, {1390, 0.291, 1600, 37, 448, 5420},   {1370, 0.179, 1500, 29.1, 63.7, 4570},
-    {1370, 0.127, 1580, 56.7, 136, 4030},  {1430, 0.158, 1660, 52, 199, 5150},   {1940, 0.117, 2020, 23.6, 998, 5480},
-    {2090, 0.121, 2490, 24.4, 1320, 5830}, {1000, 0.129, 4980, 21.4, 2070, 5500}};
+    {2020, 0.171, 625, 19.3, 1090, 5350},  {1160, 0.244, 1440, 18.4, 761, 5020},  {1550, 0.17, 1620, 21.3, 51.4, 4740},
+    {1610, 0.194, 1730, 22.4, 134, 4030},  {1250, 0.15, 1480, 36.6, 249, 5300},   {1790, 0.143, 1420, 20.4, 999, 5010},
+    {1740, 0.121, 2250, 15.5, 1180, 7110}, {2730, 0.0859, 2110, 22.6, 2550, 6390}};
 
 /// With tensor cores: those of them that are for a very small k, and 64 x 64 and 16 x 32 elements of C.
 inline constexpr direct_tile direct_mma_tiles[] = {
@@ -114,11 +114,17 @@ inline constexpr direct_tile direct_mma_tiles[] = {
     direct_tiles[3],
     {.warps = 8, .warp_m = 8, .lane_n = 2, .k = 64, .blocks = 2, .mma_m = 32, .mma_n = 32},
     {.warps = 8, .warp_m = 2, .lane_n = 1, .k = 128, .blocks = 3, .mma_m = 16, .mma_n = 16}};
-inline constexpr direct_cost direct_mma_costs[] = {{1490, 0.228, 1500, 36, 759, 5510},
-                                                   {853, 0.34, 2020, 41.8, 346, 5050},
-                                                   {1180, 0.161, 1540, 84.6, 113, 4690},
-                                                   {1740, 0.109, 1170, 36.5, 407, 5500},
-                                                   {1470, 0.139, 945, 87.5, 61.9, 4280}};
+inline constexpr direct_cost direct_mma_costs[] = {{1620, 0.229, 1400, 47.8, 759, 6840},
+                                                   {1590, 0.379, 2500, 47.6, 346, 5950},
+                                                   {907, 0.13, 2310, 86.1, 157, 6020},
+                                                   {1760, 0.11, 1380, 31.4, 791, 6990},
+                                                   {1820, 0.103, 1200, 307, 65.8, 4640}};
+/// The same of 8-bit integers.
+inline constexpr direct_cost direct_byte_costs[] = {{1530, 0.265, 1450, 35.9, 759, 7370},
+                                                    {1780, 0.347, 2990, 32.3, 346, 5470},
+                                                    {1180, 0.117, 2430, 128, 113, 5940},
+                                                    {2040, 0.131, 944, 42.8, 432, 6660},
+                                                    {1340, 0.155, 1010, 111, 55.7, 6990}};
 
 template <class TA, class TB>
 inline constexpr bool is_direct_by_mma = std::is_same_v<TA, TB> &&
@@ -139,7 +145,7 @@ constexpr const auto& direct_tiles_of() {
 template <class TA, class TB>
 constexpr const direct_cost& direct_cost_of(int tile) {
   if constexpr (is_direct_by_mma<TA, TB>)
-    return direct_mma_costs[tile];
+    return sizeof(TA) == 1 ? direct_byte_costs[tile] : direct_mma_costs[tile];
   else if constexpr (is_direct_by_words<TA, TB>)
     return direct_word_costs[tile];
   else
@@ -560,7 +566,8 @@ double products_in_a_clock(const machine& on) {
 }
 
 /// What a tile takes. `bytes`: of an element of A or B; `memory`: the clocks that memory needs. Fitted to times of random shapes on an
-/// H200 (benchmark/gemm_sweep), 2100 of single calls and 1780 of doubles and complex numbers.
+/// H200 (benchmark/gemm_sweep): 4700 of half and bfloat16, 1600 of 8-bit integers and
+/// 2000 of floats, single calls and others, 1780 of doubles and complex numbers.
 template <direct_tile Tile, class A, bool Words>
 direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::int64_t n, std::int64_t k,
                                 std::int64_t batch, double bytes, double memory, bool reads_c, bool in_words,
@@ -573,13 +580,13 @@ direct_plan plan_of_direct_tile(const direct_cost& cost, std::int64_t m, std::in
   constexpr double words = Tile.warps * (Tile.warp_m / word + Tile.lane_n * int(sizeof(A)) / 4.0);
   const double products = double(Tile.m()) * Tile.n() / products_in_a_clock<A>(on);
   const double used = double(min<std::int64_t>(round_up(m, std::int64_t(Tile.warp_m)), Tile.m())) / Tile.m();
-  const double of_products = by_mma     ? 1.08 * Tile.m() * Tile.n() / on.tensor_rate(2)
-                             : by_words ? 1.1 * products
+  const double of_products = by_mma     ? (bytes < 2 ? 1.15 : 0.755) * Tile.m() * Tile.n() / on.tensor_rate(2)
+                             : by_words ? 1.01 * products
                                         : max(products, words) * used;
   const double of_k_tile = (of_products + cost.copy * (Tile.m() + Tile.n()) /
                                               (!in_words  ? 1
-                                               : by_mma   ? 1.5
-                                               : by_words ? 1.25
+                                               : by_mma   ? (bytes < 2 ? 1.28 : 1.5)
+                                               : by_words ? 1.16
                                                           : 1)) *
                            depth;
   const double store = cost.store * items * (reads_c ? 2 : 1), of_block = cost.finish + store;
@@ -630,7 +637,8 @@ direct_plan plan_directly(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const 
     const bool reads_c = x.result.reads();
     const double of_c = double(m) * double(n) * double(x.batch) * (reads_c ? 2 : 1), memory = clocks_of_memory(x, on);
     // Lanes that own neighbouring rows of C write a sector each.
-    const double by_columns = 1.35 * of_c * double(min<std::int64_t>(32, n * std::int64_t(sizeof(TC)))) / on.l2_rate();
+    const double by_columns = (sizeof(A) > 4 ? 1.35 : 0.727) * of_c *
+                              double(min<std::int64_t>(32, n * std::int64_t(sizeof(TC)))) / on.l2_rate();
     direct_plan best;
     each_direct_tile<TA, TB>([&](auto tile) {
       constexpr direct_tile Tile = direct_tiles_of<TA, TB>()[tile];

@@ -549,8 +549,8 @@ struct mma_plan {
 
 /// Clocks of an H200: before a block's products; of a k-tile that a block has to itself; of each element that is copied by itself, of a
 /// k-tile and of each k; of each element of C of a thread; the share of the rate that products reach. Fitted to times of random shapes
-/// (benchmark/gemm_sweep): 1200 of doubles and complex doubles, single calls and others, and single calls of two-byte elements. (Of other
-/// types to times of an H100.)
+/// (benchmark/gemm_sweep): 1200 of doubles and complex doubles, 4700 of half and bfloat16, 1600 of bytes, single calls and others; of
+/// large tiles of two bytes and one to single calls. (Of floats to times of an H100.)
 struct mma_cost {
   double begin, latency, of_row, of_element, store, share;
 };
@@ -559,7 +559,9 @@ constexpr mma_cost mma_cost_of_tile(bool large) {
   if (sizeof(T) == 16) return large ? mma_cost{636, 677, 0, 0, 129, 1.01} : mma_cost{800, 305, 0, 0, 200, 0.92};
   if (sizeof(T) == 8)
     return large ? mma_cost{1070, 525, 0.293, 0.0244, 132, 1.07} : mma_cost{582, 420, 0.249, 0.0279, 153, 0.903};
-  if (sizeof(T) < 4) return large ? mma_cost{2260, 1355, 0, 0, 60, 0.96} : mma_cost{1455, 491, 0, 0, 118, 0.67};
+  if (sizeof(T) < 4 && large) return {2260, 1355, 0, 0, 60, 0.96};
+  if (sizeof(T) < 4)
+    return sizeof(T) == 1 ? mma_cost{2550, 506, 0, 0, 105, 0.663} : mma_cost{3260, 431, 0, 0, 97, 0.724};
   return large ? mma_cost{1630, 1500, 1.12, 0.07, 137, 0.47} : mma_cost{1630, 667, 1.12, 0.07, 190, 0.41};
 }
 
@@ -580,7 +582,7 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large,
   // Rows of C that begin anywhere are written slowly, faster by lanes that have neighbours of a column. Of up to 4 bytes, 8 and 16:
   constexpr int size = sizeof(TC) == 16 ? 2 : sizeof(TC) == 8;
   constexpr double of_row[] = {3.5, 3.3, 1.53}, of_col[] = {3, 1.71, 1},
-                   of_store[] = {sizeof(TC) < 4 ? 3.0 : 1.0, 1, 1.38};
+                   of_store[] = {sizeof(TC) < 4 ? 0.955 : 1.0, 1, 1.38};
   const bool in_pairs = size < 2 && x.c.is_written_by(2);
   const double writes = in_pairs ? 1 : (x.c.row_stride == 1 ? of_col : of_row)[size], beta = x.result.reads() ? 2 : 1;
   const double k_bytes = double(x.k) * batch * sizeof(T),

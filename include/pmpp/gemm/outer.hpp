@@ -126,6 +126,18 @@ struct outer_plan {
   double clocks = never;
 };
 
+/// Clocks of an H200: of a call; of each element of A, or row, that a warp waits for; of each line that it reads of B; how much longer
+/// memory takes than for a copy, and lanes where rows do not begin with words. Fitted to times of random shapes (benchmark/gemm_sweep).
+struct outer_cost {
+  double start, of_load, line, memory, parts;
+};
+/// Of elements of A, and of C, of so many bytes.
+constexpr outer_cost outer_cost_of(std::size_t a, std::size_t c) {
+  if (c == 2) return {9230, 123, 2.21, 2.65, 0.855};
+  if (c == 4) return a == 1 ? outer_cost{10200, 101, 1.11, 1.14, 1.3} : outer_cost{7030, 66.1, 1.31, 1.34, 1.27};
+  return {4510, 45, 2.2, 1.5, 1.3};
+}
+
 /// The plan where k is short and rows of C are in one piece: as many rows of a lane, 16 at most, as leave no round of blocks half empty.
 template <class TA, class TB, class TC, class S, class Epilogue>
 outer_plan plan_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
@@ -143,18 +155,13 @@ outer_plan plan_outer_products(const gemm_problem<TA, TB, TC, S, Epilogue>& x, c
   const std::int64_t rounds = ceil_div(all, most_rows * lanes), rows = ceil_div(all, rounds * lanes),
                      groups = round_up(ceil_div(x.c.rows, rows), same_columns), units = words * groups * x.batch;
   if (units >= std::int64_t(1) << 31) return {};
-  // Clocks of an H200: of a call; of each element of A, or row, that a warp waits for; of each line that it reads of B; and how much
-  // longer memory takes than for a copy.
-  constexpr double start = sizeof(TC) == 2   ? 8280
-                           : sizeof(TC) == 4 ? 7110
-                                             : 4510,
-                   of_load = 45, line = 2.2, of_memory = sizeof(TC) == 2 ? 2.7 : 1.5;
+  constexpr outer_cost cost = outer_cost_of(sizeof(TA), sizeof(TC));
   const double stride = double(x.b.stride < 0 ? -x.b.stride : x.b.stride);
   const double lines = 1 + min(31.0, stride * items * sizeof(TB) / 4), warps = double(units) / 32 / on.multiprocessors;
   // Elements of words that rows do not begin with are written one by one, in a branch of its own.
-  const double own = double(rounds * rows) * double(5 + x.k) * of_load * (in_words ? 1 : 1.3) +
-                     warps * double(x.k * items) * lines * line;
-  return {words, groups, units, start + max(own, of_memory * clocks_of_memory(x, on))};
+  const double own = double(rounds * rows) * double(5 + x.k) * cost.of_load * (in_words ? 1 : cost.parts) +
+                     warps * double(x.k * items) * lines * cost.line;
+  return {words, groups, units, cost.start + max(own, cost.memory * clocks_of_memory(x, on))};
 }
 
 /// Enqueues products, or runs them in the emulator.

@@ -274,22 +274,28 @@ patch_order patch_order_of(const gemm_operand<T>& x, std::int64_t k, std::int64_
 }
 
 /// Clocks of an H200: of a call; of a product of a warp; of a load or store, and of each line of memory that one reads or writes; of an
-/// exchange, and of what a warp does once; until loads arrive, and for each of them, or exchange, and each store, while a warp waits.
+/// exchange, and of what a warp does once; until loads arrive, and for each of them, or exchange, and each store, while a warp waits; how
+/// much longer memory takes than for a copy, and how much of the shorter of memory and the rest is not hidden; a factor of all that.
 struct patch_cost {
-  double product, start, access, line_read, line_written, exchange, warp, latency, load, store;
+  double product, start, access, line_read, line_written, exchange, warp, latency, load, store, memory, hidden, all;
 };
+/// Of sums of type A, and elements of so many bytes.
 template <class A>
-inline constexpr patch_cost patch_cost_of =
-    sizeof(A) <= 4 ? patch_cost{1.3, 7400, 0.94, 0.114, 4.27, 17.5, 76, 676, 19.5, 55.6}
-                   : patch_cost{sizeof(A) == 8 ? 3.93 : 1.92, 7140, 0.558, 0.191, 1.71, 23, 39.6, 752, 21.2, 22.2};
+constexpr patch_cost patch_cost_of(std::size_t bytes) {
+  if (sizeof(A) > 4)
+    return {sizeof(A) == 8 ? 3.93 : 1.92, 7140, 0.558, 0.191, 1.71, 23, 39.6, 752, 21.2, 22.2, 0.65, 0.83, 1};
+  return bytes == 1   ? patch_cost{1.26, 8010, 0.94, 0.114, 3, 43.9, 33, 690, 84.2, 271, 0.734, 1.6, 1.1}
+         : bytes == 2 ? patch_cost{1.13, 8490, 0.911, 0.114, 0.91, 17.2, 79.1, 1060, 19.4, 55.6, 0.854, 1.45, 1.1}
+                      : patch_cost{0.85, 7200, 0.988, 0.265, 2.51, 17.5, 50.1, 767, 24.5, 113, 1.05, 0.689, 1.04};
+}
 
-/// The best way to deal out patches. Fitted to times of random shapes (benchmark/gemm_sweep), 1300 of single calls of narrow types and
-/// 1780 of doubles and complex numbers.
+/// The best way to deal out patches. Fitted to times of random shapes (benchmark/gemm_sweep), single calls and others: 4700 of half and
+/// bfloat16, 1600 of 8-bit integers, 2000 of floats, 1780 of doubles and complex numbers.
 template <class A, class TA, class TB, class TC, class S, class Epilogue>
 patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const machine& on) {
   return remembered(shape_of(x, on), [&] {
     constexpr int side = patch_side<A>, depth = patch_depth<A>;
-    constexpr patch_cost cost = patch_cost_of<A>;
+    constexpr patch_cost cost = patch_cost_of<A>(sizeof(TA));
     patch_plan best;
     if (max(x.c.rows, x.c.cols) >= std::int64_t(1) << 32) return best;
     const bool in_words = x.c.is_written_by(side);
@@ -297,7 +303,7 @@ patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const
                       of_b = patch_order_of<A>(x.b, x.k, x.batch, in_words);
     const double patches = std::ceil(double(x.c.rows) / side) * std::ceil(double(x.c.cols) / side) * double(x.batch);
     const auto access = [&](double lines, double of_line) { return cost.access + of_line * min(lines, 32.0); };
-    const double memory = 0.65 * clocks_of_memory(x, on), of_type = sizeof(TA) <= 2 ? 1.1 : sizeof(TA) == 4 ? 1.04 : 1;
+    const double memory = cost.memory * clocks_of_memory(x, on);
     for (const bool along_m : {false, true})
       for (int sharing = 0; sharing <= 5; ++sharing) {
         const double lanes = 1 << sharing, all = patches * lanes;
@@ -324,7 +330,7 @@ patch_plan plan_by_patches(const gemm_problem<TA, TB, TC, S, Epilogue>& x, const
                                      cost.exchange * sharing + cost.warp),
                      waits = (steps + 1) * cost.latency + (steps * loads + sharing) * cost.load + stores * cost.store,
                      own = max(busy, std::ceil(warps / 20) * waits);
-        const double clocks = cost.start + of_type * (max(own, memory) + 0.83 * min(own, memory));
+        const double clocks = cost.start + cost.all * (max(own, memory) + cost.hidden * min(own, memory));
         if (clocks < best.clocks) best = {sharing, along_m, clocks};
       }
     return best;

@@ -148,20 +148,6 @@ std::int64_t repacked_bytes(const gemm_operand<T>& x, bool along_k, std::int64_t
 
 inline constexpr double repack_launch = 2.5e-6;  ///< seconds
 
-/// How many clocks it takes, with its launch.
-template <class T>
-double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, const machine& on) {
-  using lines_of = operand_in_lines<T>;
-  const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent,
-                     tiles = ceil_div(lines, std::int64_t(lines_of::lines_of_tile)) *
-                             ceil_div(length, std::int64_t(lines_of::items_of_tile)) *
-                             (x.batch_stride == 0 ? 1 : batch);
-  constexpr double of_tile =
-      0.6 * lines_of::lines_of_tile * lines_of::items_of_tile * sizeof(T);  // however few are there
-  return on.clocks_of(repack_launch) +
-         max(double(repacked_bytes(x, along_k, k, batch)), of_tile * double(tiles)) / (0.36 * on.memory_rate());
-}
-
 /// What a kernel has to know to copy x to `to`; x is the copy then.
 template <class Item, class T>
 typename repack_kernel<Item>::operand describe_copy(gemm_operand<T>& x, bool along_k, std::int64_t k,
@@ -197,6 +183,21 @@ int bytes_of_item(const gemm_operand<T>& x, bool along_k, std::int64_t k) {
          : sizeof(T) < 4 && is_copied_by(4, x, along_k, k) ? 4
                                                            : int(sizeof(T));
 }
+/// How many clocks it takes, with its launch.
+template <class T>
+double clocks_of_repack(const gemm_operand<T>& x, bool along_k, std::int64_t k, std::int64_t batch, const machine& on) {
+  using lines_of = operand_in_lines<T>;
+  const std::int64_t lines = along_k ? x.extent : k, length = along_k ? k : x.extent,
+                     tiles = ceil_div(lines, std::int64_t(lines_of::lines_of_tile)) *
+                             ceil_div(length, std::int64_t(lines_of::items_of_tile)) *
+                             (x.batch_stride == 0 ? 1 : batch);
+  constexpr double of_tile =
+      0.6 * lines_of::lines_of_tile * lines_of::items_of_tile * sizeof(T);  // however few are there
+  const double rate = bytes_of_item(x, along_k, k) == 1 ? 0.18 : 0.36;      // bytes go one by one where lines cross
+  return on.clocks_of(repack_launch) +
+         max(double(repacked_bytes(x, along_k, k, batch)), of_tile * double(tiles)) / (rate * on.memory_rate());
+}
+
 /// Calls f with an item of so many bytes.
 template <class T, class F>
 void with_item(int bytes, F f) {

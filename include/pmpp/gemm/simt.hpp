@@ -126,7 +126,7 @@ inline gemm_plan plan_waves(const gemm_cost& tile, std::int64_t m, std::int64_t 
   const std::int64_t wave = std::int64_t(tile.blocks) * processors;
   // Clocks for one k of `together` blocks of a multiprocessor: more hide more of what they wait for.
   const auto clocks_of = [&](std::int64_t together) {
-    return together == 0 ? 0 : tile.clocks_of_k * (1.04 * double(together) + 1.7 / tile.warps);
+    return together == 0 ? 0 : tile.clocks_of_k * (1.14 * double(together) + 1.7 / tile.warps);
   };
   gemm_plan best{tiles_m, tiles_n, 0, 0, 0};
   const double of_wave = clocks_of(tile.blocks);

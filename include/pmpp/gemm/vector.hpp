@@ -376,6 +376,18 @@ inline gemv_plan plan_gemv(std::int64_t blocks, std::int64_t steps, std::int64_t
   return best;
 }
 
+/// Clocks of a call on an H200; and how much longer than plans say waits and memory take there, and memory than for a copy. Fitted to
+/// times of random shapes beside other ways (benchmark/gemm_sweep).
+struct gemv_cost {
+  double start, waits, steps, memory;
+};
+/// Of elements of so many bytes.
+constexpr gemv_cost gemv_cost_of(std::size_t bytes) {
+  return bytes <= 2   ? gemv_cost{8580, 1.25, 0.792, 1.11}
+         : bytes == 4 ? gemv_cost{6580, 0.948, 0.925, 0.978}
+                      : gemv_cost{7000, 0.84, 0.84, 0.84};
+}
+
 /// Enqueues products whose C have one column, or runs them in the emulator. Returns the clocks that this is expected to take; nothing
 /// else happens if they are `only_asked` for.
 template <class A, bool Batched, class P, class TA, class TB, class TC, class S, class Epilogue>
@@ -385,8 +397,7 @@ double gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue
   constexpr std::int64_t one = 1;
   const machine& on = machine_of(where);
   const std::int64_t m = x.c.rows, processors = on.multiprocessors;
-  // Clocks of a call, and how much longer than plans say it takes: beside other ways, on an H200.
-  constexpr double start = 7000, of_type = sizeof(TA) <= 2 ? 1.09 : sizeof(TA) == 4 ? 0.89 : 0.84;
+  const gemv_cost cost = gemv_cost_of(sizeof(TA));
   const double memory_scale = 2.9e12 / on.memory_bandwidth;
   const bool columns = x.a.stride == 1 && x.a.k_stride != 1;
   const auto whole = [](std::int64_t stride) { return stride % vector == 0; };
@@ -399,8 +410,8 @@ double gemv_on_blocks(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue
   const auto run = [&]<class Kernel>(Kernel kernel, std::int64_t row_blocks, std::int64_t split_k,
                                      std::int64_t most_blocks, std::int64_t units_of_block, int lanes, bool shares,
                                      const gemv_plan& plan) {
-    const double clocks = start + of_type * max(on.clocks_of(0.5e-6) * (plan.waits + memory_scale * plan.memory),
-                                                clocks_of_memory(x, on));
+    const double steps = on.clocks_of(0.5e-6) * (cost.waits * plan.waits + cost.steps * memory_scale * plan.memory),
+                 clocks = cost.start + max(steps, cost.memory * clocks_of_memory(x, on));
     if (only_asked) return clocks;
     const std::int64_t splits = max(one, ceil_div(x.k, split_k)), units = row_blocks * splits * x.batch;
     scratch memory(where, splits > 1 ? checked_bytes(x.batch * splits * m, sizeof(A), "gemv") : 0,

@@ -153,16 +153,35 @@ struct wgmma_burden {
   double a = 1, b = 1, c = 1, memory = 0;
 };
 
-// The constants below are clocks of an H200, fitted to 3200 times of random shapes of bfloat16 (benchmark/gemm_sweep), of which half
-// are within a tenth of what they say.
+/// Clocks of an H200: of a k-tile's products, of each tile; of each row of 128 bytes that is asked for; of a tile besides, of its columns; of
+/// a call; the share of the rate of memory that is reached; how much of the shorter of memory and the rest is not hidden; of each row
+/// beyond the edge of a matrix that TMA is asked for beside others, of all multiprocessors together; and where blocks share a tile, once
+/// and for each, and the bytes in a clock of a multiprocessor, from and to the second cache.
+struct wgmma_cost {
+  double products[5], request, of_tile, of_col, start, memory, hidden, beyond, meeting, part, bytes;
+};
+/// Of floats, parts of floats, groups of rows and layers of convolutions, fitted to 3200 times of random shapes of bfloat16.
+inline constexpr wgmma_cost other_wgmma_cost{
+    {991, 455, 680, 328, 568}, 2.66, 924, 12.6, 7400, 0.97, 0.26, 0, 991, 1317, 75};
+/// Of other products, fitted to times of random shapes, single calls and others, and of layers of language models (benchmark/gemm_sweep):
+/// 4700 of half and bfloat16, 1600 of 8-bit integers, 5600 of 8-bit floats.
+template <class T>
+constexpr wgmma_cost wgmma_cost_of() {
+  if (sizeof(T) == 1)
+    return std::is_integral_v<T>
+               ? wgmma_cost{{989, 471, 649, 239, 0}, 2.23, 1320, 24.1, 8110, 0.928, 0.0893, 0.1, 430, 638, 45.7}
+               : wgmma_cost{{1340, 702, 0, 359, 0}, 3.12, 1370, 14.9, 6970, 1.17, 0.479, 0.23, 206, 643, 51.9};
+  if (sizeof(T) == 2) return {{985, 514, 790, 320, 633}, 2.32, 802, 15.3, 8910, 0.979, 0.114, 0.193, 463, 1410, 69.6};
+  return other_wgmma_cost;
+}
 
 /// How much longer than usual C takes: what TMA cannot write, lanes do, by words; what it cannot read, by elements.
 template <class Problem>
 double burden_of_c(const Problem& x) {
-  return tma_writes(x.c) ? (x.result.reads() ? 1.9 : 1) : x.result.reads() ? 6.7 : 3.3;
+  return tma_writes(x.c) ? (x.result.reads() ? 1.91 : 1) : x.result.reads() ? 6.49 : 3.25;
 }
 /// The same down columns, where lanes have single elements.
-inline constexpr double burden_of_c_down = 1.6;
+inline constexpr double burden_of_c_down = 1.13;
 
 /// The burden of C where it has floats: written by TMA, by lanes that fill sectors of columns, by lanes in parts of sectors.
 template <class Problem>
@@ -175,50 +194,58 @@ wgmma_burden burden_of_floats(const Problem& x, double of_a, double of_b, const 
           of_memory[way] * (x.result.reads() ? 2.1 : 1) * bytes / on.memory_rate()};
 }
 
-/// How many clocks a tile of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
-inline double wgmma_tile_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
+/// How many clocks tile number i of sums over `k_tiles` k-tiles of k is expected to take, of m x n elements in all.
+inline double wgmma_tile_clocks(const wgmma_cost& cost, int i, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                                 const wgmma_burden& of) {
-  // Of a k-tile's products, of each row of 128 bytes that is asked for, of a tile besides, of its columns.
-  const double products = tile.n == 256 ? 991 : tile.n == 192 ? 680 : tile.n == 160 ? 568 : tile.n == 128 ? 455 : 328;
-  constexpr double request = 2.66, of_tile = 924, of_col = 12.6;
+  const wgmma_tile& tile = wgmma_tiles[i];
   const double rows = double(min<std::int64_t>(m, 128)) * of.a + double(min<std::int64_t>(n, tile.n)) * of.b;
-  return double(k_tiles) * max(products, rows * request) + of_tile + of_col * of.c * tile.n;
+  return double(k_tiles) * max(cost.products[i], rows * cost.request) + cost.of_tile + cost.of_col * of.c * tile.n;
 }
 
 /// The same of the whole product, `batch` times, where each tile is worked out by one block.
-inline double wgmma_clocks(const wgmma_tile& tile, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
-                           std::int64_t batch, const machine& on, const wgmma_burden& of = {}) {
-  const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch;
-  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * wgmma_tile_clocks(tile, m, n, k_tiles, of);
+inline double wgmma_clocks(const wgmma_cost& cost, int i, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
+                           std::int64_t batch, const machine& on, const wgmma_burden& of) {
+  const std::int64_t tiles_m = ceil_div(m, std::int64_t(128)), width = wgmma_tiles[i].n, tiles_n = ceil_div(n, width),
+                     tiles = tiles_m * tiles_n * batch;
+  return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * wgmma_tile_clocks(cost, i, m, n, k_tiles, of);
+}
+
+/// What rows beyond the edges take, of tiles of `width` columns. (Of one row of tiles, or column, TMA is asked for what is there.)
+inline double clocks_beyond_edges(const wgmma_cost& cost, std::int64_t width, std::int64_t m, std::int64_t n,
+                                  std::int64_t k_tiles, std::int64_t batch) {
+  const std::int64_t tiles_m = ceil_div(m, std::int64_t(128)), tiles_n = ceil_div(n, width);
+  const double rows = double((tiles_m > 1 ? tiles_m * 128 - m : 0) * tiles_n) +
+                      double((tiles_n > 1 ? tiles_n * width - n : 0) * tiles_m);
+  return cost.beyond * rows * double(k_tiles) * double(batch);
 }
 
 /// What reading A and B takes, of this many rows.
-inline double memory_clocks(std::int64_t rows, std::int64_t k_tiles, std::int64_t batch, const machine& on) {
-  return double(rows) * double(k_tiles) * double(batch) * 128 / (0.97 * on.memory_rate());
+inline double memory_clocks(std::int64_t rows, std::int64_t k_tiles, std::int64_t batch, const machine& on,
+                            double share = 0.97) {
+  return double(rows) * double(k_tiles) * double(batch) * 128 / (share * on.memory_rate());
 }
 
 /// What is added where `splits` blocks share each tile: they write their sums, and the last one reads those of all.
-inline double clocks_of_sharing(const wgmma_tile& tile, std::int64_t m, std::int64_t splits) {
-  constexpr double meeting = 991, part = 1317, bytes_a_clock = 75;  // of a multiprocessor, from and to the second cache
-  const double words = double(min<std::int64_t>(m, 128)) * tile.n * 4 / bytes_a_clock;
-  return meeting + words + double(splits) * (part + words);
+inline double clocks_of_sharing(const wgmma_cost& cost, const wgmma_tile& tile, std::int64_t m, std::int64_t splits) {
+  const double words = double(min<std::int64_t>(m, 128)) * tile.n * 4 / cost.bytes;
+  return cost.meeting + words + double(splits) * (cost.part + words);
 }
 
 /// The best plan for sums of m x n elements over `k_tiles` k-tiles of k, `batch` times, by the tiles i for which bit i is set.
-inline wgmma_plan plan_wgmma(unsigned tiles, std::int64_t m, std::int64_t n, std::int64_t k_tiles, std::int64_t batch,
-                             const machine& on, const wgmma_burden& of = {}) {
-  constexpr double start = 7400;
-  const double from_memory = memory_clocks(m + n, k_tiles, batch, on) + of.memory;
+inline wgmma_plan plan_wgmma(const wgmma_cost& cost, unsigned tiles, std::int64_t m, std::int64_t n,
+                             std::int64_t k_tiles, std::int64_t batch, const machine& on, const wgmma_burden& of = {}) {
+  const double from_memory = memory_clocks(m + n, k_tiles, batch, on, cost.memory) + of.memory;
   const std::int64_t processors = on.multiprocessors;
   wgmma_plan best;
   const auto consider = [&](wgmma_plan plan, double clocks, double besides = 0) {
-    plan.clocks = start + max(clocks, from_memory) + 0.26 * min(clocks, from_memory) + besides;
+    clocks = max(clocks, clocks_beyond_edges(cost, wgmma_tiles[plan.tile].n, m, n, k_tiles, batch));
+    plan.clocks = cost.start + max(clocks, from_memory) + cost.hidden * min(clocks, from_memory) + besides;
     if (best.clocks == 0 || plan.clocks < best.clocks) best = plan;
   };
   for (int i = 0; tiles >> i != 0; ++i) {
     if ((tiles >> i & 1) == 0) continue;
     const wgmma_tile& tile = wgmma_tiles[i];
-    consider({.tile = i}, wgmma_clocks(tile, m, n, k_tiles, batch, on, of));
+    consider({.tile = i}, wgmma_clocks(cost, i, m, n, k_tiles, batch, on, of));
     if (tile.n == 256) continue;  // whose parts were never best
     const std::int64_t all = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(tile.n)) * batch,
                        most = processors / all;
@@ -227,7 +254,8 @@ inline wgmma_plan plan_wgmma(unsigned tiles, std::int64_t m, std::int64_t n, std
       if (splits > last && splits <= most && splits <= k_tiles) {
         last = splits;
         consider({.tile = i, .splits = static_cast<int>(splits)},
-                 wgmma_tile_clocks(tile, m, n, ceil_div(k_tiles, splits), of), clocks_of_sharing(tile, m, splits));
+                 wgmma_tile_clocks(cost, i, m, n, ceil_div(k_tiles, splits), of),
+                 clocks_of_sharing(cost, tile, m, splits));
       }
   }
   return best;
@@ -392,10 +420,10 @@ bool gemm_by_wgmma(const P& where, gemm_problem<T, T, TC, S, Epilogue> x, double
             };
             const unsigned tiles = is_float ? 0b111 : 0b1111;
             const auto of = is_float ? burden_of_floats(x, of_a, of_b, on) : wgmma_burden{of_a, of_b, burden_of_c(x)};
-            consider(plan_wgmma(tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, of), false);
+            consider(plan_wgmma(wgmma_cost_of<T>(), tiles, x.c.rows, x.c.cols, k_tiles, x.batch, on, of), false);
             if (sizeof(T) == 2 && may_be_exchanged(x))
-              consider(plan_wgmma(tiles_down | (a_along_k ? tiles_only_down : 0), x.c.cols, x.c.rows, k_tiles, x.batch,
-                                  on, {of_b, of_a, burden_of_c_down}),
+              consider(plan_wgmma(wgmma_cost_of<T>(), tiles_down | (a_along_k ? tiles_only_down : 0), x.c.cols,
+                                  x.c.rows, k_tiles, x.batch, on, {of_b, of_a, burden_of_c_down}),
                        true);
           }
         return least;
@@ -427,8 +455,8 @@ wgmma_plan plan_parts_by_wgmma(const P& where, const gemm_problem<float, float, 
     if (fits && wgmma_available()) {
       // As for bfloat16 with tiles of 128 columns, six times as long a k; but each part is asked for once, for two products.
       const wgmma_burden of{0.5, 0.5, x.result.beta != S{} ? 1.9 : 1};
-      return plan_wgmma(0b10, x.c.rows, x.c.cols, part_products * ceil_div(x.k, std::int64_t(part_k_tile)), x.batch,
-                        machine_of(where), of);
+      return plan_wgmma(other_wgmma_cost, 0b10, x.c.rows, x.c.cols,
+                        part_products * ceil_div(x.k, std::int64_t(part_k_tile)), x.batch, machine_of(where), of);
     }
   }
   wgmma_plan none;

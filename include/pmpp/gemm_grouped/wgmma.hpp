@@ -85,7 +85,9 @@ bool gemm_of_rows_by_wgmma([[maybe_unused]] const P& where,
     // Groups of the average length stand for those that the host does not know; the last tile of each is half empty.
     const machine& on = machine_of(where);
     const std::int64_t mean = x.c.rows / x.batch + 64, k_tiles = ceil_div(x.k, std::int64_t(128 / sizeof(T)));
-    const auto clocks = [&](int tile) { return wgmma_clocks(wgmma_tiles[tile], mean, x.c.cols, k_tiles, x.batch, on); };
+    const auto clocks = [&](int tile) {
+      return wgmma_clocks(other_wgmma_cost, tile, mean, x.c.cols, k_tiles, x.batch, on, {});
+    };
     return clocks(2) < clocks(1) ? run(std::integral_constant<int, 2>{}) : run(std::integral_constant<int, 1>{});
   }
 #endif

@@ -406,9 +406,12 @@ bool gemm_scaled_by_wgmma(const device_policy& where, const gemm_problem<A, B, T
   const auto y = as_factors(x);
   const machine& on = machine_of(where);
   const std::int64_t k_tiles = ceil_div(x.k, std::int64_t(scale_block));
-  wgmma_plan best = plan_wgmma(tiles_for_scales(of_b), x.c.rows, x.c.cols, k_tiles, x.batch, on, {.c = burden_of_c(x)});
+  constexpr wgmma_cost cost = wgmma_cost_of<A>();
+  wgmma_plan best =
+      plan_wgmma(cost, tiles_for_scales(of_b), x.c.rows, x.c.cols, k_tiles, x.batch, on, {.c = burden_of_c(x)});
   if (std::is_same_v<A, B> && may_be_exchanged(x)) {  // else factors of exchanged operands are of another type
-    wgmma_plan down = plan_wgmma(scaled_tiles_down, x.c.cols, x.c.rows, k_tiles, x.batch, on, {.c = burden_of_c_down});
+    wgmma_plan down =
+        plan_wgmma(cost, scaled_tiles_down, x.c.cols, x.c.rows, k_tiles, x.batch, on, {.c = burden_of_c_down});
     down.exchanged = true;
     if (down.clocks < best.clocks) best = down;
   }
