@@ -96,6 +96,8 @@ struct gemm_wgmma_kernel {
   /// Elements are parts of floats: stages hold all parts of a k-tile, whose products are added up in order (gemm/parts.hpp).
   static constexpr bool in_parts = std::is_same_v<T, bfloat16_part>;
   static constexpr int parts = in_parts ? parts_of_float : 1;
+  /// An operand is looked up in images.
+  static constexpr bool looks_up = !in_parts && !is_scaled && !is_grouped && !std::is_same_v<Windows, no_windows>;
   /// Lanes can make pairs of a row of C.
   static constexpr bool pairs_across = is_double && A == rows_along::mn && B == rows_along::k;
   static_assert(sizeof(T) == 2 || (A != rows_along::either && B != rows_along::either));
@@ -138,8 +140,9 @@ struct gemm_wgmma_kernel {
     gemm_result<S, Epilogue> result;
     bool down;           ///< C is written along columns
     bool c_by_tma;       ///< TMA can read and write C
-    int a_rows, b_rows;  ///< of a stage, that are copied
     Windows windows;
+    simt::tile_map edge_a, edge_b;     ///< for tiles at the edges of C, along k: no more rows than there are,
+    int edge_rows_a = m, edge_rows_b = n;  ///< so many, up to a few that complete 8, or a box
 
     PMPP_HOST_DEVICE int parts() const { return static_cast<int>(splits.value()); }
   };
@@ -153,6 +156,10 @@ struct gemm_wgmma_kernel {
     if (block.thread() == 0) {
       simt::fetch_description(x.a);
       simt::fetch_description(x.b);
+      if constexpr (!looks_up) {
+        simt::fetch_description(x.edge_a);
+        simt::fetch_description(x.edge_b);
+      }
       int writers = 1;
       if constexpr (is_scaled) writers += x.windows.writers();
       if constexpr (can_share) {
@@ -273,7 +280,7 @@ struct gemm_wgmma_kernel {
   __device__ __forceinline__ static void produce(Block& block, shared& memory, const arguments& x) {
     position next;
     each_tile(block, x, [&](const coord& at) {
-      if constexpr (!in_parts && !is_scaled && !is_grouped && !std::is_same_v<Windows, no_windows>)
+      if constexpr (looks_up)
         return produce_windows(memory, x, at, next);
       else
         by_layout(x, [&]<bool AlongMA, bool AlongNB>() { produce_tile<AlongMA, AlongNB>(memory, x, at, next); });
@@ -287,19 +294,24 @@ struct gemm_wgmma_kernel {
   __device__ __forceinline__ static void produce_tile(shared& memory, const arguments& x, const coord& at,
                                                       position& next) {
     const int batch_a = x.batch_a ? at.batch : 0, batch_b = x.batch_b ? at.batch : 0;
+    // Rows beyond an edge are not asked for: they took TMA several times as long as others (H200). What a stage holds there makes sums that
+    // are not written.
+    const bool edge_a = is_grouped ? x.c.rows < m : at.row + m > x.c.rows, edge_b = at.col + n > x.c.cols;
+    const int rows_a = edge_a ? x.edge_rows_a : m, rows_b = edge_b ? x.edge_rows_b : n;
+    const simt::tile_map &a = edge_a && !AlongMA ? x.edge_a : x.a, &b = edge_b && !AlongNB ? x.edge_b : x.b;
     for (int k_tile = 0; k_tile < at.k_tiles; ++k_tile, next.advance()) {
       auto& stage = memory.stages[next.stage];
-      auto& full = memory.ring.acquire(next, parts * (x.a_rows + x.b_rows) * row_bytes);
+      auto& full = memory.ring.acquire(next, parts * (rows_a + rows_b) * row_bytes);
       const int p = (at.first_k_tile + k_tile) * depth;
       if constexpr (in_parts) {
         for (int part = 0; part < parts; ++part) {
-          simt::copy_tile(stage.a + part * m * row_bytes, x.a, full, p, at.row, batch_a * parts + part);
-          simt::copy_tile(stage.b + part * n * row_bytes, x.b, full, p, at.col, batch_b * parts + part);
+          simt::copy_tile(stage.a + part * m * row_bytes, a, full, p, at.row, batch_a * parts + part);
+          simt::copy_tile(stage.b + part * n * row_bytes, b, full, p, at.col, batch_b * parts + part);
         }
         continue;
       }
-      copy_rows<AlongMA>(stage.a, x.a, full, at.row, x.a_rows, p, batch_a);
-      copy_rows<AlongNB>(stage.b, x.b, full, at.col, x.b_rows, p, batch_b);
+      copy_rows<AlongMA>(stage.a, a, full, at.row, rows_a, p, batch_a);
+      copy_rows<AlongNB>(stage.b, b, full, at.col, rows_b, p, batch_b);
     }
   }
 

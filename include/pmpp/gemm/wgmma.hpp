@@ -52,12 +52,6 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
   y.windows = windows;
   y.a_along_m = of_a == rows_along::mn;
   y.b_along_n = of_b == rows_along::mn;
-  // Of a small matrix the rest of a stage holds anything, and makes sums that are not written.
-  const auto rows_of = [](bool along_k, std::int64_t rows, int most) {
-    return static_cast<int>(min(round_up(rows, std::int64_t(along_k ? 8 : kernel::depth)), std::int64_t(most)));
-  };
-  y.a_rows = rows_of(!y.a_along_m, x.c.rows, kernel::m);
-  y.b_rows = rows_of(!y.b_along_n, x.c.cols, kernel::n);
   const auto describe = [&](simt::tile_map& map, const gemm_operand<T>& from, bool along_k, int rows) {
     if constexpr (kernel::in_parts)
       return simt::describe_tiles(map, from.data, x.k, from.extent, from.stride,
@@ -68,7 +62,23 @@ bool gemm_by_wgmma_tile(const device_policy& where, const gemm_problem<T, T, TC,
                : simt::describe_tiles(map, from.data, from.extent, x.k, from.k_stride, x.batch, from.batch_stride,
                                       kernel::depth);
   };
-  if (!describe(y.a, x.a, !y.a_along_m, y.a_rows) || !describe(y.b, x.b, !y.b_along_n, y.b_rows)) return false;
+  // For whole tiles, where there are any, and for those at the edge, if the last is not whole.
+  const auto describe_both = [&](simt::tile_map& map, simt::tile_map& edge, int& edge_rows, const gemm_operand<T>& from,
+                                 bool along_k, std::int64_t extent) {
+    const int most = edge_rows, rest = static_cast<int>(extent % most);
+    if (rest > 0) edge_rows = static_cast<int>(min(round_up(rest, along_k ? 8 : int(kernel::depth)), most));
+    if ((extent >= most || !along_k) && !describe(map, from, along_k, most)) return false;
+    if (rest == 0 || !along_k) {
+      edge = map;
+      return true;
+    }
+    if (!describe(edge, from, along_k, edge_rows)) return false;
+    if (extent < most) map = edge;
+    return true;
+  };
+  if (!describe_both(y.a, y.edge_a, y.edge_rows_a, x.a, !y.a_along_m, x.c.rows) ||
+      !describe_both(y.b, y.edge_b, y.edge_rows_b, x.b, !y.b_along_n, x.c.cols))
+    return false;
   y.c = x.c;
   y.k_tiles = static_cast<int>(ceil_div(x.k, std::int64_t(kernel::depth)));
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(kernel::m)),
@@ -154,24 +164,23 @@ struct wgmma_burden {
 };
 
 /// Clocks of an H200: of a k-tile's products, of each tile; of each row of 128 bytes that is asked for; of a tile besides, of its columns; of
-/// a call; the share of the rate of memory that is reached; how much of the shorter of memory and the rest is not hidden; of each row
-/// beyond the edge of a matrix that TMA is asked for beside others, of all multiprocessors together; and where blocks share a tile, once
-/// and for each, and the bytes in a clock of a multiprocessor, from and to the second cache.
+/// a call; the share of the rate of memory that is reached; how much of the shorter of memory and the rest is not hidden; and where blocks
+/// share a tile, once and for each, and the bytes in a clock of a multiprocessor, from and to the second cache.
 struct wgmma_cost {
-  double products[5], request, of_tile, of_col, start, memory, hidden, beyond, meeting, part, bytes;
+  double products[5], request, of_tile, of_col, start, memory, hidden, meeting, part, bytes;
 };
 /// Of floats, parts of floats, groups of rows and layers of convolutions, fitted to 3200 times of random shapes of bfloat16.
 inline constexpr wgmma_cost other_wgmma_cost{
-    {991, 455, 680, 328, 568}, 2.66, 924, 12.6, 7400, 0.97, 0.26, 0, 991, 1317, 75};
+    {991, 455, 680, 328, 568}, 2.66, 924, 12.6, 7400, 0.97, 0.26, 991, 1317, 75};
 /// Of other products, fitted to times of random shapes, single calls and others, and of layers of language models (benchmark/gemm_sweep):
 /// 4700 of half and bfloat16, 1600 of 8-bit integers, 5600 of 8-bit floats.
 template <class T>
 constexpr wgmma_cost wgmma_cost_of() {
   if (sizeof(T) == 1)
     return std::is_integral_v<T>
-               ? wgmma_cost{{989, 471, 649, 239, 0}, 2.23, 1320, 24.1, 8110, 0.928, 0.0893, 0.1, 430, 638, 45.7}
-               : wgmma_cost{{1340, 702, 0, 359, 0}, 3.12, 1370, 14.9, 6970, 1.17, 0.479, 0.23, 206, 643, 51.9};
-  if (sizeof(T) == 2) return {{985, 514, 790, 320, 633}, 2.32, 802, 15.3, 8910, 0.979, 0.114, 0.193, 463, 1410, 69.6};
+               ? wgmma_cost{{989, 471, 649, 239, 0}, 2.23, 1320, 24.1, 8110, 0.928, 0.0893, 430, 638, 45.7}
+               : wgmma_cost{{1340, 702, 0, 359, 0}, 3.12, 1370, 14.9, 6970, 1.17, 0.479, 206, 643, 51.9};
+  if (sizeof(T) == 2) return {{985, 514, 790, 320, 633}, 2.32, 802, 15.3, 8910, 0.979, 0.114, 463, 1410, 69.6};
   return other_wgmma_cost;
 }
 
@@ -210,15 +219,6 @@ inline double wgmma_clocks(const wgmma_cost& cost, int i, std::int64_t m, std::i
   return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * wgmma_tile_clocks(cost, i, m, n, k_tiles, of);
 }
 
-/// What rows beyond the edges take, of tiles of `width` columns. (Of one row of tiles, or column, TMA is asked for what is there.)
-inline double clocks_beyond_edges(const wgmma_cost& cost, std::int64_t width, std::int64_t m, std::int64_t n,
-                                  std::int64_t k_tiles, std::int64_t batch) {
-  const std::int64_t tiles_m = ceil_div(m, std::int64_t(128)), tiles_n = ceil_div(n, width);
-  const double rows = double((tiles_m > 1 ? tiles_m * 128 - m : 0) * tiles_n) +
-                      double((tiles_n > 1 ? tiles_n * width - n : 0) * tiles_m);
-  return cost.beyond * rows * double(k_tiles) * double(batch);
-}
-
 /// What reading A and B takes, of this many rows.
 inline double memory_clocks(std::int64_t rows, std::int64_t k_tiles, std::int64_t batch, const machine& on,
                             double share = 0.97) {
@@ -238,7 +238,6 @@ inline wgmma_plan plan_wgmma(const wgmma_cost& cost, unsigned tiles, std::int64_
   const std::int64_t processors = on.multiprocessors;
   wgmma_plan best;
   const auto consider = [&](wgmma_plan plan, double clocks, double besides = 0) {
-    clocks = max(clocks, clocks_beyond_edges(cost, wgmma_tiles[plan.tile].n, m, n, k_tiles, batch));
     plan.clocks = cost.start + max(clocks, from_memory) + cost.hidden * min(clocks, from_memory) + besides;
     if (best.clocks == 0 || plan.clocks < best.clocks) best = plan;
   };
