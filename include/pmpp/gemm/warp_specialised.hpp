@@ -138,10 +138,10 @@ struct gemm_wgmma_kernel {
     bool batch_a, batch_b;      ///< whether each product has a matrix of its own
     bool a_along_m, b_along_n;  ///< what rows of stages go along
     gemm_result<S, Epilogue> result;
-    bool down;           ///< C is written along columns
-    bool c_by_tma;       ///< TMA can read and write C
+    bool down;      ///< C is written along columns
+    bool c_by_tma;  ///< TMA can read and write C
     Windows windows;
-    simt::tile_map edge_a, edge_b;     ///< for tiles at the edges of C, along k: no more rows than there are,
+    simt::tile_map edge_a, edge_b;         ///< for tiles at the edges of C, along k: no more rows than there are,
     int edge_rows_a = m, edge_rows_b = n;  ///< so many, up to a few that complete 8, or a box
 
     PMPP_HOST_DEVICE int parts() const { return static_cast<int>(splits.value()); }
