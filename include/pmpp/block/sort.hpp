@@ -130,9 +130,9 @@ PMPP_HOST_DEVICE void merge_places(Block& block, const T* slots, int a, int end_
     T next_a = at(inside(next)), next_b = at(inside(b * unit));
     unrolled<Items>([&](int k) {
       const int of_b = sum + k * unit - next;
-      const bool take_b = decltype(both_last)::value
-                              ? static_cast<bool>(comp(next_b, next_a))
-                              : next >= last_a || (of_b < last_b && static_cast<bool>(comp(next_b, next_a)));
+      // Where runs end the comparison does not wait for that: || and && became branches, at twice the instructions an element.
+      bool take_b = static_cast<bool>(comp(next_b, next_a));
+      if constexpr (!decltype(both_last)::value) take_b = (next >= last_a) | ((of_b < last_b) & take_b);
       x[k] = detail::one_of(take_b, next_a, next_b);
       if constexpr (!std::is_null_pointer_v<Taken>) taken(k, (take_b ? of_b : next) / unit);
       if (k + 1 == Items) return;
