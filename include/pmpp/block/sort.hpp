@@ -19,7 +19,6 @@
 #include <pmpp/core/co_rank.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
-#include <pmpp/core/packed.hpp>
 #include <pmpp/simt/block.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
