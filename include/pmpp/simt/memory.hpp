@@ -29,6 +29,7 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/error.hpp>
+#include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
 #include <pmpp/simt/sanitizer.hpp>
 
@@ -173,7 +174,7 @@ PMPP_HOST_DEVICE void store_words(void* to, const packed<T, N, Alignment>& eleme
   constexpr int size = Alignment % 16 == 0 ? 16 : Alignment;
   if constexpr (size >= 8) {
     std::uint32_t bits[sizeof(whole) / 4];
-    memcpy(bits, &elements, sizeof(whole));
+    memcpy(bits, pmpp::bytes_of(elements), sizeof(whole));
     const std::size_t first = __cvta_generic_to_global(to);
     for (int i = 0; i < int(sizeof(whole)) / 4; i += size / 4)
       if constexpr (size == 16)
