@@ -66,56 +66,11 @@ TEST_ALL_PLACES("rows that blocks hold, as they are called") {
 }
 
 TEST_ALL_PLACES("NaN, infinities and zeros of both signs in rows that are held") {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
-  const int ranks[6] = {5, 0, 3, 2, 1, 4};  // greater: +0.0 before -0.0, NaN last
-  std::vector<float> v;
-  for (int i = 0; i < 300; ++i) v.push_back(std::vector<float>{nan, infinity, -0.0f, 0.0f, 1.0f, -infinity}[i % 6]);
-  const auto data = where::input(v);
-  std::vector<int> wanted(300);
-  for (int i = 0; i < 300; ++i) wanted[std::size_t(i)] = i;
-  std::stable_sort(wanted.begin(), wanted.end(), [&](int i, int j) { return ranks[i % 6] < ranks[j % 6]; });
-  for (const int k : {60, 120, 299}) {
-    auto values = where::put(std::vector<float>(300));
-    auto indices = where::put(std::vector<int>(300));
-    pmpp::batched_top_k<test::tuned<where>(clustered)>(typename where::policy{}, data, 300, k, values, indices);
-    const auto sorted = where::get(indices);
-    CHECK(std::equal(wanted.begin(), wanted.begin() + k, sorted.begin()));
-    pmpp::batched_top_k<test::tuned<where>(clustered)>(typename where::policy{}, data, 300, k, values, indices,
-                                                       pmpp::greater{}, pmpp::any_order{});
-    auto any = where::get(indices);
-    auto set = wanted;
-    std::sort(any.begin(), any.begin() + k);
-    std::sort(set.begin(), set.begin() + k);
-    CHECK(std::equal(set.begin(), set.begin() + k, any.begin()));
-  }
+  test::check_special_floats<clustered, where>(300, {60, 120, 299});
 }
 
 TEST_ALL_PLACES("one row that is held, of a length that the device knows") {
-  const auto v = elements<float>(900, [](std::int64_t) { return draw_below(1 << 20); });
-  const auto data = where::put(v);
-  for (const std::int64_t n : {0, 1, 3, 130, 500, 900})
-    for (const std::int64_t k : {4, 200, 900}) {
-      const auto length = where::put(std::vector<std::int64_t>{n});
-      auto values = where::put(std::vector<float>(900, -1));
-      auto indices = where::put(std::vector<int>(900, -1));
-      const auto order = test::order_of(v, 0, n, pmpp::greater{});
-      const auto check = [&](auto which) {
-        pmpp::top_k<test::tuned<where>(clustered)>(typename where::policy{}, data.begin(),
-                                                   pmpp::device_count{length.data(), std::int64_t(900)}, k, values,
-                                                   indices, pmpp::greater{}, which);
-        auto got = where::get(indices);
-        const std::size_t m = std::min(order.size(), static_cast<std::size_t>(k));
-        auto wanted = std::vector<int>(order.begin(), order.begin() + std::ptrdiff_t(m));
-        if (!std::is_same_v<decltype(which), pmpp::sorted_order>) {
-          std::sort(got.begin(), got.begin() + std::ptrdiff_t(m));
-          std::sort(wanted.begin(), wanted.end());
-        }
-        CHECK(std::equal(wanted.begin(), wanted.end(), got.begin()));
-        CHECK(std::all_of(got.begin() + std::ptrdiff_t(m), got.end(), [](int x) { return x == -1; }));
-      };
-      check(pmpp::sorted_order{});
-      check(pmpp::any_order{});
-    }
+  test::check_device_lengths<clustered, where>(900);
 }
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA

@@ -69,41 +69,10 @@ TEST_ALL_PLACES("long rows, as they are called") {
 }
 
 TEST_ALL_PLACES("NaN, infinities and zeros of both signs in a row that many blocks hold") {
-  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
-  const int ranks[6] = {5, 0, 3, 2, 1, 4};  // greater: +0.0 before -0.0, NaN last
-  std::vector<float> v;
-  for (int i = 0; i < 900; ++i) v.push_back(std::vector<float>{nan, infinity, -0.0f, 0.0f, 1.0f, -infinity}[i % 6]);
-  const auto data = where::input(v);
-  std::vector<int> wanted(900);
-  for (int i = 0; i < 900; ++i) wanted[std::size_t(i)] = i;
-  std::stable_sort(wanted.begin(), wanted.end(), [&](int i, int j) { return ranks[i % 6] < ranks[j % 6]; });
-  for (const int k : {160, 320, 899}) {
-    auto values = where::put(std::vector<float>(900));
-    auto indices = where::put(std::vector<int>(900));
-    pmpp::top_k<test::tuned<where>(narrow)>(typename where::policy{}, data, k, values, indices);
-    const auto got = where::get(indices);
-    CHECK(std::equal(wanted.begin(), wanted.begin() + k, got.begin()));
-  }
+  test::check_special_floats<narrow, where>(900, {160, 320, 899});
 }
 
-TEST_ALL_PLACES("one long row, of a length that the device knows") {
-  const auto v = elements<float>(2900, [](std::int64_t) { return draw_below(1 << 20); });
-  const auto data = where::put(v);
-  for (const std::int64_t n : {0, 1, 3, 130, 500, 2900})
-    for (const std::int64_t k : {4, 200, 900}) {
-      const auto length = where::put(std::vector<std::int64_t>{n});
-      auto values = where::put(std::vector<float>(900, -1));
-      auto indices = where::put(std::vector<int>(900, -1));
-      auto wanted = test::order_of(v, 0, n, pmpp::greater{});
-      wanted.resize(static_cast<std::size_t>(std::min(n, k)));
-      wanted.resize(900, -1);
-      pmpp::top_k<test::tuned<where>(narrow)>(typename where::policy{}, data.begin(),
-                                              pmpp::device_count{length.data(), std::int64_t(2900)}, k, values,
-                                              indices);
-      const auto got = where::get(indices);
-      CHECK(std::equal(wanted.begin(), wanted.end(), got.begin()));
-    }
-}
+TEST_ALL_PLACES("one long row, of a length that the device knows") { test::check_device_lengths<narrow, where>(2900); }
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA
 TEST_CASE("other orders of blocks and threads") {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <numeric>
 #include <type_traits>
 #include <vector>
@@ -207,6 +208,66 @@ void check_lengths(std::initializer_list<std::int64_t> lengths) {
       const std::int64_t rows = 1 + (turn + 1) % 3, from = turn % 5;
       const auto v = kind_of_data<T>(turn++ % kinds, rows * length + from + 2);
       check_batched<Tuning, where>(v, rows, length, k, from);
+    }
+}
+
+/// One row of `n` NaN, infinities and zeros of both signs, in order and in any order.
+template <pmpp::top_k_tuning Tuning, class where>
+void check_special_floats(int n, std::initializer_list<int> ks) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
+  const int ranks[6] = {5, 0, 3, 2, 1, 4};  // greater: +0.0 before -0.0, NaN last
+  const auto size = static_cast<std::size_t>(n);
+  std::vector<float> v;
+  for (int i = 0; i < n; ++i) v.push_back(std::vector<float>{nan, infinity, -0.0f, 0.0f, 1.0f, -infinity}[i % 6]);
+  const auto data = where::input(v);
+  const typename where::policy policy{};
+  std::vector<int> wanted(size);
+  std::iota(wanted.begin(), wanted.end(), 0);
+  std::stable_sort(wanted.begin(), wanted.end(), [&](int i, int j) { return ranks[i % 6] < ranks[j % 6]; });
+  for (const int k : ks) {
+    CAPTURE(k);
+    auto values = where::put(std::vector<float>(size));
+    auto indices = where::put(std::vector<int>(size));
+    pmpp::batched_top_k<tuned<where>(Tuning)>(policy, data, n, k, values, indices);
+    const auto sorted = where::get(indices);
+    CHECK(std::equal(wanted.begin(), wanted.begin() + k, sorted.begin()));
+    pmpp::batched_top_k<tuned<where>(Tuning)>(policy, data, n, k, values, indices, pmpp::greater{}, pmpp::any_order{});
+    auto any = where::get(indices);
+    auto set = wanted;
+    std::sort(any.begin(), any.begin() + k);
+    std::sort(set.begin(), set.begin() + k);
+    CHECK(std::equal(set.begin(), set.begin() + k, any.begin()));
+  }
+}
+
+/// top_k of one row whose length the device knows, up to `most`, in order and in any order; what is not found is left as it was.
+template <pmpp::top_k_tuning Tuning, class where>
+void check_device_lengths(std::int64_t most) {
+  const auto v = elements<float>(most, [](std::int64_t) { return draw_below(1 << 20); });
+  const auto data = where::put(v);
+  for (const std::int64_t n :
+       {std::int64_t(0), std::int64_t(1), std::int64_t(3), std::int64_t(130), std::int64_t(500), most})
+    for (const std::int64_t k : {4, 200, 900}) {
+      const auto length = where::put(std::vector<std::int64_t>{n});
+      const auto order = order_of(v, 0, n, pmpp::greater{});
+      const auto check = [&](auto which) {
+        auto values = where::put(std::vector<float>(900, -1));
+        auto indices = where::put(std::vector<int>(900, -1));
+        pmpp::top_k<tuned<where>(Tuning)>(typename where::policy{}, data.begin(),
+                                          pmpp::device_count{length.data(), most}, k, values, indices, pmpp::greater{},
+                                          which);
+        auto got = where::get(indices);
+        const std::size_t m = std::min(order.size(), static_cast<std::size_t>(k));
+        auto wanted = std::vector<int>(order.begin(), order.begin() + std::ptrdiff_t(m));
+        if (!std::is_same_v<decltype(which), pmpp::sorted_order>) {
+          std::sort(got.begin(), got.begin() + std::ptrdiff_t(m));
+          std::sort(wanted.begin(), wanted.end());
+        }
+        CHECK(std::equal(wanted.begin(), wanted.end(), got.begin()));
+        CHECK(std::all_of(got.begin() + std::ptrdiff_t(m), got.end(), [](int x) { return x == -1; }));
+      };
+      check(pmpp::sorted_order{});
+      check(pmpp::any_order{});
     }
 }
 
