@@ -192,8 +192,8 @@ void top_k_by_projection(const char* function, const P& where, const input<In>& 
 /// A device_count that is less than k leaves the last places of the outputs as they are.
 /// The result is unique: the same on every run. Asynchronous on a GPU; may be captured.
 /// Cost, of numbers under less or greater: n elements read, and about 2 % of them for a sample; one launch for k = 1, else two. Up to
-/// 65,536 of them, and of more, up to some millions, those that multiprocessors hold in shared memory together, for k up to 4096, take one launch or
-/// two and no sample (scratch: 25 KB of state, 8 bytes for each of k + 1024 keys, 16 where elements have 8). Else scratch: 32 KB for each block that runs at once, 64 from k = 2049 on (1025 for
+/// 65,536 of them, and of more than 16,384, up to some millions, those that multiprocessors hold in shared memory together, for k up to 4096, take one
+/// launch or two and no sample (scratch: 25 KB of state, 8 bytes for each of k + 1024 keys, 16 where elements have 8). Else scratch: 32 KB for each block that runs at once, 64 from k = 2049 on (1025 for
 /// elements of 8 bytes), of several rows four times as many. From k = 4097 on (2049) those that the sample lets through are
 /// sorted, for k > n / 16 all: 16 bytes of scratch for each element (32), up to 14 launches (21). Other elements are
 /// sorted with their indices. Scratch comes from the workspace or one allocation in stream order.

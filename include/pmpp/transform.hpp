@@ -236,7 +236,7 @@ void copy_elements(const P& where, const input<Given>& given, const Target& give
         lead = to_line;
       constexpr int vectors = vectors_of<In, Out, items, Tuning>;
       const std::int64_t tiles = ceil_div(n, std::int64_t(items) * Tuning.threads);
-      // Blocks of a multiprocessor: of wide vectors, four of which a thread has in registers, there are few.
+      // Blocks of a multiprocessor: of wide vectors, where a thread has several in registers, there are few.
       constexpr int resident = sizeof(block::raw_items<In, decltype(items)::value>) <= 32 ? 8 : anywhere ? 2 : 3;
       const int rounds = tiles >= std::int64_t(vectors) * resident * machine_of(where).multiprocessors ? vectors : 1;
       pmpp::launch(where, ceil_div(tiles, std::int64_t(rounds)), transform_kernel<In, Out, items, anywhere, Tuning>{},

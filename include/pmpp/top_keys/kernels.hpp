@@ -45,9 +45,8 @@ namespace pmpp::inline PMPP_BACKEND {
 /// Where numbers are sorted, as that takes less time than a selection does. Figures: us on an H200, those of a selection in brackets.
 struct top_k_sorting {
   std::int64_t row = 1 << 16;  ///< elements of one row, any k but 1. 5043 floats, k 21: 9 (17)
-  int few = 256,
-      many =
-          4096;  ///< past `few` rows of `bytes` that are not spread, past `many` of twice that. 858,138, k 14,016: 50 (110)
+  /// Past `few` rows of `bytes` that are not spread, past `many` of twice that. 858,138, k 14,016: 50 (110).
+  int few = 256, many = 4096;
   std::int64_t bytes = 1 << 22;  ///< of keys, as many as one launch sorts with their places
   std::int64_t keys = 1 << 23;   ///< in one row whose places are not asked for, for k past `many`,
   int share = 50;                ///< and n / k up to which any more are sorted. 5,482,263, k 9350: 100 (122)
