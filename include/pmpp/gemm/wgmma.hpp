@@ -214,8 +214,7 @@ inline double wgmma_tile_clocks(const wgmma_cost& cost, int i, std::int64_t m, s
 /// The same of the whole product, `batch` times, where each tile is worked out by one block.
 inline double wgmma_clocks(const wgmma_cost& cost, int i, std::int64_t m, std::int64_t n, std::int64_t k_tiles,
                            std::int64_t batch, const machine& on, const wgmma_burden& of) {
-  const std::int64_t tiles_m = ceil_div(m, std::int64_t(128)), width = wgmma_tiles[i].n, tiles_n = ceil_div(n, width),
-                     tiles = tiles_m * tiles_n * batch;
+  const std::int64_t tiles = ceil_div(m, std::int64_t(128)) * ceil_div(n, std::int64_t(wgmma_tiles[i].n)) * batch;
   return double(ceil_div(tiles, std::int64_t(on.multiprocessors))) * wgmma_tile_clocks(cost, i, m, n, k_tiles, of);
 }
 
