@@ -41,7 +41,8 @@ struct lane_vectors {
   /// Vector v of all: what load_async asks for.
   PMPP_HOST_DEVICE T& operator[](int v) const {
     const auto lane = static_cast<int>(static_cast<unsigned>(v) * reciprocal >> 20);  // v / count below 2^20 / count
-    return at(lane, v - lane * count);
+    const int gap = bytes_of_lane(count) - count * int(sizeof(T));                    // after a lane's
+    return *reinterpret_cast<T*>(bytes + v * int(sizeof(T)) + lane * gap + lane / simt::warp_size * after_32);
   }
 };
 

@@ -77,12 +77,28 @@ PMPP_HOST_DEVICE void store_rows(Block& block, const Out& out, const vector_rang
     }
   }
   const int shift = vectors * lanes == mine.count ? pmpp::detail::before_row(out, mine.first) : 0;
-  for (int item = block.lane() - shift; item < vectors * Items * lanes; item += lanes) {
-    const int c = item / Items, place = item + (index(c) - c) * Items;
+  const auto end = static_cast<unsigned>(vectors * Items * lanes);
+  const auto place_of = [&](unsigned item) {
+    const auto c = static_cast<int>(item / Items);
+    return static_cast<int>(item) + (index(c) - c) * Items;
+  };
+  const auto value = [&](unsigned item) { return at(static_cast<int>(item / Items)).item[item % Items]; };
+  const auto store_if_wanted = [&](unsigned item) {
+    const int place = place_of(item);
     const std::int64_t i = mine.first + place;
-    if (item >= 0 && (Inside || (place >= mine.begin && place < mine.end && wanted(i))))
-      out[i] = at(c).item[item % Items];
+    if (Inside || (place >= mine.begin && place < mine.end && wanted(i))) out[i] = value(item);
+  };
+  if (block.lane() >= shift) store_if_wanted(static_cast<unsigned>(block.lane() - shift));
+  auto item = static_cast<unsigned>(block.lane() - shift + lanes);
+  if constexpr (Inside) {  // some rows are read at a time, so that they are not waited for one by one
+    constexpr unsigned group = 4;
+    for (; item + (group - 1) * lanes < end; item += group * lanes) {
+      std::remove_cvref_t<decltype(value(item))> x[group];
+      for (unsigned g = 0; g < group; ++g) x[g] = value(item + g * lanes);
+      for (unsigned g = 0; g < group; ++g) out[mine.first + place_of(item + g * lanes)] = x[g];
+    }
   }
+  for (; item < end; item += lanes) store_if_wanted(item);
 }
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

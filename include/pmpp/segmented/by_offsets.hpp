@@ -69,7 +69,7 @@ struct segmented_scan_kernel {
   using raw = block::raw_items<In, Items>;
   using results = block::vector<value_of<Out>, Items>;
   using sum = packed_part<A, std::uint32_t>;  ///< what elements come to, and whether there is a head
-  using join = join_packed<sum, Op, false>;
+  using join_sums = join_packed<sum, Op, false>;
   using look_back = block::look_back<sum, 1>;
 
   /// A vector in shared memory, or what became of it.
@@ -99,11 +99,9 @@ struct segmented_scan_kernel {
                            min(min(Tuning.threads / lanes, 2 * tile_bytes / (lanes * slot_bytes)), lanes - 1),
                        warps = max(1, wanted_warps), workers = warps * lanes, threads = workers + lanes,
                        min_blocks = min(Tuning.min_blocks, 2048 / threads),
-                       fitting_vectors = max(1, min(2 * tile_bytes / (workers * slot_bytes), 65535 / (lanes * Items)));
-  /// Vectors of a lane that are read at a time, and all of them.
-  static constexpr int at_once = max(1, min(4, 64 / int(sizeof(raw)))),
-                       most_vectors = fitting_vectors < at_once ? fitting_vectors : fitting_vectors / at_once * at_once,
-                       words_of_heads = most_vectors * (compared ? lanes : Items);  ///< of a warp
+                       most_vectors = max(1, min(2 * tile_bytes / (workers * slot_bytes), 65535 / (lanes * Items)));
+  static constexpr int at_once = max(1, min(4, 64 / int(sizeof(raw)))),  ///< vectors of a lane that are read at a time
+      words_of_heads = most_vectors * (compared ? lanes : Items);        ///< of a warp
 
   struct alignas(128) shared {
     block::tile_pipeline_memory<sum> pipeline;
@@ -208,9 +206,9 @@ protected:
 
     PMPP_HOST_DEVICE part(auto& block, shared& memory, const plan& p, int tile, int stage)
         : block::vector_range<Items, Inside>(p.data, p.first_vector(block, tile), p.vectors * lanes),
-          vectors(Inside ? most_vectors : min(p.vectors, most_vectors)),
+          vectors(p.vectors),
           slots{block.dynamic_shared() + (stage * warps + block.warp()) * (lanes * slot_array::bytes_of_lane(vectors)),
-                vectors, 0, Inside ? slot_array::reciprocal_of(most_vectors) : p.reciprocal},
+                vectors, 0, p.reciprocal},
           keys{block.dynamic_shared() + 2 * workers * slot_array::bytes_of_lane(vectors) +
                    block.warp() * (lanes * key_array::bytes_of_lane(vectors)),
                vectors, 0, slots.reciprocal},
@@ -228,30 +226,33 @@ protected:
     /// Calls f(vector, slot, elements, heads) for the vectors of a lane. Some are read at a time, so that they are not
     /// waited for one by one.
     PMPP_HOST_DEVICE void for_each_vector(auto& block, auto f) const {
-      constexpr bool whole = Inside && most_vectors % at_once == 0;
-      constexpr int step = Inside ? at_once : min(at_once, 2);
+      int j = 0;
+      if constexpr (Inside && at_once > 1)
+        for (; j + at_once <= vectors; j += at_once) visit<at_once>(block, j, f);
+      constexpr int step = Inside ? 1 : min(at_once, 2);
+      for (; j < vectors; j += step) visit<step>(block, j, f);
+    }
+    template <int Step>
+    PMPP_HOST_DEVICE void visit(auto& block, int j, auto& f) const {
       const int own = block.lane() * vectors;
-      for (int j = 0; j < vectors; j += step) {
-        raw x[step]{};
-        unsigned of_vector[step]{};
-        for (int r = 0; r < step; ++r)
-          if (const int v = own + j + r; whole || (j + r < vectors && this->has(v))) {
-            x[r] = slots.at(block.lane(), j + r).in;
-            of_vector[r] = heads_of(v);
-          }
-        for (int r = 0; r < step; ++r)
-          if (const int v = own + j + r; whole || (j + r < vectors && this->has(v)))
-            f(v, slots.at(block.lane(), j + r), x[r], of_vector[r]);
-      }
+      raw x[Step]{};
+      unsigned of_vector[Step]{};
+      for (int r = 0; r < Step; ++r)
+        if (const int v = own + j + r; Inside || (j + r < vectors && this->has(v))) {
+          x[r] = slots.at(block.lane(), j + r).in;
+          of_vector[r] = heads_of(v);
+        }
+      for (int r = 0; r < Step; ++r)
+        if (const int v = own + j + r; Inside || (j + r < vectors && this->has(v)))
+          f(v, slots.at(block.lane(), j + r), x[r], of_vector[r]);
     }
   };
 
-  /// Calls f with a warp's part. One of which all elements exist and are to be written needs no checks; the number of
-  /// vectors is known then, so that loops unroll. Loading: whether they are to be written does not matter yet, and may not be known.
+  /// Calls f with a warp's part. One of which all elements exist and are to be written needs no checks. Loading: whether they are to be written does not matter yet, and may not be known.
   template <bool Loading = false, class Block, class F>
   PMPP_HOST_DEVICE static void with_part(Block& block, shared& memory, const plan& p, int tile, int stage, F f) {
     const std::int64_t begin = p.data.element(p.first_vector(block, tile)), end = begin + p.vectors * lanes * Items;
-    if (p.vectors == most_vectors && begin >= (Loading ? 0 : p.from) && end <= (Loading ? p.data.n : p.to))
+    if (begin >= (Loading ? 0 : p.from) && end <= (Loading ? p.data.n : p.to))
       f(part<true>(block, memory, p, tile, stage));
     else
       f(part<false>(block, memory, p, tile, stage));
@@ -394,10 +395,16 @@ protected:
     return block::warp_search(block, low, high, before);
   }
 
-  /// An element; what begins an exclusive scan joins it at a head.
-  PMPP_HOST_DEVICE static A element(const arguments& a, const raw& x, int k, bool is_head) {
+  /// What item k of a vector and those in front of it come to. A head begins anew: with nothing, or with an exclusive scan's init.
+  PMPP_HOST_DEVICE static A join(const arguments& a, const A& before, bool has_before, bool is_head, const raw& x,
+                                 int k) {
     const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
-    return Exclusive && is_head ? static_cast<A>(a.op(a.init, item)) : item;
+    if constexpr (Exclusive) {
+      const A& from = is_head ? a.init : before;
+      return has_before || is_head ? static_cast<A>(a.op(from, item)) : item;
+    } else {
+      return has_before && !is_head ? static_cast<A>(a.op(before, item)) : item;
+    }
   }
 
   /// What the elements of a warp's part come to, and those in front of each lane.
@@ -409,9 +416,7 @@ protected:
     unsigned heads = 0;
     mine.for_each_vector(block, [&](int v, slot&, const raw& x, unsigned of_vector) {
       mine.for_each_item(v, [&](int k) {
-        const bool is_head = (of_vector >> k & 1) != 0;
-        const A item = element(a, x, k, is_head);
-        tail = has_tail && !is_head ? static_cast<A>(a.op(tail, item)) : item;
+        tail = join(a, tail, has_tail, (of_vector >> k & 1) != 0, x, k);
         has_tail = true;
       });
       heads |= of_vector;
@@ -433,7 +438,7 @@ protected:
     const int of_warp = lanes * p.vectors;
     const std::int64_t left = p.data.vectors - std::int64_t(tile) * (warps * of_warp);
     const int count = max(1, simt::count_bits(block.ballot(block.lane() < warps && block.lane() * of_warp < left)));
-    const join op{a.op};
+    const join_sums op{a.op};
     sum up_to{};  // of this lane's warp and those before it
     if (block.lane() < count) up_to = memory.of_warp[stage][block.lane()];
     up_to = block::warp_inclusive_scan(block, up_to, op, count);
@@ -460,8 +465,7 @@ protected:
       mine.for_each_item(v, [&](int k) {
         const bool is_head = (of_vector >> k & 1) != 0;
         if (Exclusive) y.item[k] = static_cast<value_of<Out>>(is_head ? a.init : running);
-        const A item = element(a, x, k, is_head);
-        running = has_running && !is_head ? static_cast<A>(a.op(running, item)) : item;
+        running = join(a, running, has_running, is_head, x, k);
         has_running = true;
         if (!Exclusive) y.item[k] = static_cast<value_of<Out>>(running);
       });
@@ -503,12 +507,17 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
     };
     const int tile = p.apart ? static_cast<int>(block.index()) : a.others.first(block, memory.pipeline.look_back, ask);
     const bool works = block.thread() < workers, exists = tile < p.tiles;
-    const typename any::template part<false> mine(block, memory, p, exists ? tile : 0, 0);
+    const auto with_part = [&](auto loading, auto f) {
+      any::template with_part<decltype(loading)::value>(block, memory, p, tile, 0, f);
+    };
     if (exists) {
-      if (works) block::load_async(block, a.in, mine, mine.slots);
+      if (works)
+        with_part(std::true_type{}, [&](const auto& mine) { block::load_async(block, a.in, mine, mine.slots); });
       simt::copy_async_commit();
       mark_tile(block, memory, a, p, tile);
-      if (works) any::fold(block, memory, a, mine, 0);
+      p.from = memory.from;
+      p.to = memory.to;
+      if (works) with_part(std::false_type{}, [&](const auto& mine) { any::fold(block, memory, a, mine, 0); });
       if (p.apart && tile > 0)
         fold_before(block, memory, a, p.data.element(std::int64_t(tile) * (p.vectors * workers)));
       block.sync();
@@ -524,11 +533,8 @@ struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A
       if (block.thread() == workers) a.others.template leave<simt::order::relaxed>(block, memory.pipeline.look_back);
     }
     block.sync();
-    if (exists && works) {
-      p.from = memory.from;
-      p.to = memory.to;
-      any::write(block, memory, a, p, mine, tile, 0);
-    }
+    if (exists && works)
+      with_part(std::false_type{}, [&](const auto& mine) { any::write(block, memory, a, p, mine, tile, 0); });
     a.others.finish(block, memory.pipeline.look_back, p.tiles);
   }
 
@@ -646,6 +652,8 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared) - 128;
     auto vectors = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_vectors)));
     while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
+    vectors =
+        static_cast<int>(ceil_div(share, ceil_div(share, std::int64_t(vectors))));  // as many tiles for each block
     if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1, items);
     plan p(in.count.bound, lead, vectors);
     [[maybe_unused]] bool is_short = false;  // of heads that are compared it is not asked

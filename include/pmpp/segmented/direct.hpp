@@ -13,7 +13,8 @@
 //      before. The last block to do so for a segment joins its parts in order.
 //
 // No block folds more than three chunks, whatever the lengths are; none waits for another. Work n + segments + searches;
-// one launch. What is combined with what depends on lengths and places alone: the same bits on every run.
+// one launch. What is combined with what depends on lengths, places and the number of multiprocessors alone: the same bits on
+// every run.
 #pragma once
 
 #include <cstddef>
@@ -76,15 +77,22 @@ struct direct_reduce_kernel {
     int chunk_bits = 0;
     int each = 1;       ///< threads that a segment gets: a part of a warp, or all
     int each_bits = 0;  ///< its logarithm: divisions take long
+    int multiprocessors;
 
     /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all. But where there are few, or
-    /// segments take a block each, it had better wait for a few loads more than for other blocks.
-    PMPP_HOST_DEVICE plan(std::int64_t elements, std::int64_t segment_count) {
+    /// segments take a block each, it had better wait for a few loads more than for other blocks; and where the machine would hold
+    /// nearly all large chunks at once, the rest of them would take as long again: then there are several times as many.
+    PMPP_HOST_DEVICE plan(std::int64_t elements, std::int64_t segment_count, int multiprocessors_of_machine)
+        : multiprocessors(multiprocessors_of_machine) {
       constexpr int loads = folders * in_flight, some = 4 * loads, of_warp = max(1, batch / 2) * lanes;
       const bool long_ones = elements > segment_count * of_warp && elements <= segment_count * some;
       const int least = long_ones || (any_order && elements <= 8 * some) ? some : loads;
       while ((std::int64_t(1) << chunk_bits) < least || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
         ++chunk_bits;
+      const std::int64_t at_once = std::int64_t(min_blocks) * multiprocessors;
+      while ((chunk() * std::int64_t(sizeof(value_of<In>)) > 1 << 16) && (elements >> chunk_bits) >= at_once &&
+             (elements >> chunk_bits) < 4 * at_once)
+        --chunk_bits;
       set(elements, segment_count);
     }
     /// The same chunks for other numbers, which are no larger. Where long segments are many, warps fold them: four in a block.
@@ -96,6 +104,9 @@ struct direct_reduce_kernel {
       while ((1 << each_bits) < folders && (segments * max(1, batch / 2) << each_bits) < n) ++each_bits;
       if (segments >= 1024 && n <= segments * min(segments, std::int64_t(4096)))
         each_bits = min(each_bits, floor_log2(lanes));
+      // Few: multiprocessors that would have none may as well share the work on those that are longer than the others.
+      while ((2 << each_bits) <= lanes && segments * (2 << each_bits) <= std::int64_t(folders) * multiprocessors)
+        ++each_bits;
       each = 1 << each_bits;
       if (each > lanes) each = folders;
       tasks = ceil_div(segments, std::int64_t(folders / each));
@@ -368,7 +379,7 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
   const std::int64_t segments = offsets.count.bound - 1;
   [[maybe_unused]] const auto run_with = [&](auto folders, auto items, std::int64_t lead) {
     using kernel = direct_reduce_kernel<In, Offsets, Out, Op, A, Tuning, folders, items>;
-    const typename kernel::plan p(in.count.bound, segments);
+    const typename kernel::plan p(in.count.bound, segments, machine_of(where).multiprocessors);
     scratch memory(where, std::size_t(p.chunks) * sizeof(A), std::size_t(p.chunks) * sizeof(unsigned));
     pmpp::launch(where, max(p.tasks, p.chunks), kernel{},
                  typename kernel::arguments{in.first, in.count, offsets.first, offsets.count, out, op, init, lead, p,

@@ -35,9 +35,10 @@ struct segmented_tuning {
   }
 };
 
-/// Of the calls whose tiles wait for those before: a block of each multiprocessor has two tiles in shared memory.
-inline constexpr segmented_tuning segmented_scan_tuning{.threads = 512, .bytes = 192, .stages = 2, .min_blocks = 1};
-inline constexpr segmented_tuning run_scan_tuning{.threads = 480, .bytes = 192, .stages = 2, .min_blocks = 1};
+/// Of the calls whose tiles wait for those before: a block of each multiprocessor has two tiles in shared memory. Scans: an odd
+/// number of vectors of 16 bytes, between which no room is lost (block/lane_vectors.hpp).
+inline constexpr segmented_tuning segmented_scan_tuning{.threads = 512, .bytes = 208, .stages = 2, .min_blocks = 1};
+inline constexpr segmented_tuning run_scan_tuning{.threads = 480, .bytes = 216, .stages = 2, .min_blocks = 1};
 inline constexpr segmented_tuning run_tuning{.threads = 480, .bytes = 224, .stages = 2, .min_blocks = 1};
 inline constexpr segmented_tuning run_length_tuning{.threads = 480, .bytes = 224, .stages = 2, .min_blocks = 1};
 
