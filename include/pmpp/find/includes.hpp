@@ -11,10 +11,11 @@
 //      first of its elements belongs, and walks on as std::includes does: two comparisons a step, no more steps than both have elements.
 //   2. Elsewhere, and where the part of a came out too short, lanes search in memory for four elements each. How far on the last of
 //      these 128 belongs the warp sees in one step: each lane looks at the end of the block of a power of two elements that the place lies in,
-//      which other warps look at too.
+//      which other warps look at too. Where b has few elements at all, a lane looks at three places a step: half as many steps.
 //
-// What is expected is what the part before has passed, and a quarter more. So where b is about as dense as a both are read about once,
-// and of an a with much between elements of b only what searches touch. An odd number of elements a lane puts neighbours into different banks.
+// What is expected is what the part before has passed, and a quarter more; first, what a has for each element of b. So where b is about as
+// dense as a both are read about once, and of an a with much between elements of b only what searches touch. An odd number of elements
+// a lane puts neighbours into different banks.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +38,7 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 template <class A, class B, class Comp>
 struct missing_in {
   input<A> a;
-  B b;
+  input<B> b;
   Comp comp;
 
   using X = value_of<A>;
@@ -56,7 +57,7 @@ struct missing_in {
   };
 
   PMPP_HOST_DEVICE bool operator()(std::int64_t j) const {
-    const Y x = b[j];
+    const Y x = b.first[j];
     const std::int64_t place = detail::partition_point(std::int64_t(0), a.count.get(),
                                                        [&](std::int64_t i) { return precedes(a.first[i], x); });
     return !has(counterpart(j, x, place, 0), x);
@@ -64,7 +65,9 @@ struct missing_in {
   /// Searches the places [begin, end) by a warp; gives the first one that a lane has found less begin, or nowhere.
   template <class Block>
   PMPP_HOST_DEVICE int first_in_tile(Block& block, room& memory, std::int64_t begin, std::int64_t end) const {
-    std::int64_t at = where_begins(block, begin), expected = 2 * part;
+    // All before the first element of b is passed with it.
+    std::int64_t at = begin == 0 ? 0 : where_begins(block, begin);
+    std::int64_t expected = max(std::int64_t(2), a.count.get() / b.count.get()) * part;
     for (std::int64_t first = begin; first < end;) {
       const std::int64_t before = at;
       int count = 0, missing = unknown;
@@ -87,6 +90,7 @@ struct missing_in {
 
 private:
   static constexpr int of_search = 4, unknown = -1;
+  static constexpr std::int64_t few = 1 << 14;
 
   template <class U, class V>
   PMPP_HOST_DEVICE bool precedes(const U& x, const V& y) const {
@@ -96,7 +100,7 @@ private:
   /// Where in a the counterpart of x = b[j] lies, if it has one: at its rank among equals from b[from] on, after `place`. The rank is
   /// found by steps that double: runs are mostly short.
   PMPP_HOST_DEVICE std::int64_t counterpart(std::int64_t j, const Y& x, std::int64_t place, std::int64_t from) const {
-    const auto differs = [&](std::int64_t i) { return precedes(b[i], x); };
+    const auto differs = [&](std::int64_t i) { return precedes(b.first[i], x); };
     std::int64_t equal_from = j, step = 1;
     while (step <= equal_from - from && !differs(equal_from - step)) {
       equal_from -= step;
@@ -107,12 +111,12 @@ private:
   /// Where in a the counterpart of b[j] lies, if it has one.
   template <class Block>
   PMPP_HOST_DEVICE std::int64_t where_begins(Block& block, std::int64_t j) const {
-    const Y x = b[j];
+    const Y x = b.first[j];
     const std::int64_t place = block::warp_search(block, std::int64_t(0), a.count.get(),
                                                   [&](std::int64_t i) { return precedes(a.first[i], x); });
-    if (j == 0 || precedes(b[j - 1], x)) return place;
+    if (j == 0 || precedes(b.first[j - 1], x)) return place;
     return place + j -
-           block::warp_search(block, std::int64_t(0), j - 1, [&](std::int64_t i) { return precedes(b[i], x); });
+           block::warp_search(block, std::int64_t(0), j - 1, [&](std::int64_t i) { return precedes(b.first[i], x); });
   }
 
   /// Walks over `count` elements of b from `first` on and at most `of_a` of a from `at` on. Gives the first of them that a lane misses,
@@ -122,12 +126,12 @@ private:
                             std::int64_t& at) const {
     const std::int64_t rest = max(std::int64_t(0), a.count.get() - at);
     const int n = static_cast<int>(min(std::int64_t(of_a), rest));
-    const int from_a = block::behind_word<word_a>(a.first, at), from_b = block::behind_word<word_b>(b, first);
+    const int from_a = block::behind_word<word_a>(a.first, at), from_b = block::behind_word<word_b>(b.first, first);
     X* const x = reinterpret_cast<X*>(memory.a);
     Y* const y = reinterpret_cast<Y*>(memory.b);
     block.sync_warp();  // nobody reads the part before any more
     block::stage_by_warp<word_a>(block, a.first, at, n, x, from_a);
-    block::stage_by_warp<word_b>(block, b, first, count, y, from_b);
+    block::stage_by_warp<word_b>(block, b.first, first, count, y, from_b);
     simt::copy_async_commit();
     simt::copy_async_wait<0>();
     block.sync_warp();
@@ -156,15 +160,23 @@ private:
   PMPP_HOST_DEVICE int search(Block& block, std::int64_t first, int count, std::int64_t& at) const {
     const std::int64_t n = a.count.get(), low = at, last = first + count - 1;
     Y x[of_search]{};
-    for (int r = 0; r < of_search; ++r) x[r] = b[min(first + r * lanes + block.lane(), last)];
-    const Y greatest = b[last];
+    for (int r = 0; r < of_search; ++r) x[r] = b.first[min(first + r * lanes + block.lane(), last)];
+    const Y greatest = b.first[last];
     const auto block_end = [&](int k) { return low | ((std::int64_t(64) << k) - 1); };
     const bool beyond = block_end(block.lane()) < n && precedes(a.first[block_end(block.lane())], greatest);
     const int passed = block.warp_add(beyond ? 1 : 0);
     const std::int64_t high = passed < lanes ? min(n, block_end(passed)) : n;
     std::int64_t place[of_search];
     for (int r = 0; r < of_search; ++r) place[r] = low;
-    for (std::int64_t left = high - low; left > 0; left = left > 1 ? left - left / 2 : 0)
+    std::int64_t left = high - low;
+    for (; b.count.get() <= few && left > 3; left -= 3 * (left / 4))
+      for (int r = 0; r < of_search; ++r) {
+        int passes = 0;
+        for (int k = 1; k <= 3; ++k)
+          if (const std::int64_t i = place[r] + k * (left / 4); i <= high && precedes(a.first[i - 1], x[r])) ++passes;
+        place[r] += passes * (left / 4);
+      }
+    for (; left > 0; left = left > 1 ? left - left / 2 : 0)
       for (int r = 0; r < of_search; ++r)  // four searches take the same steps
         if (const std::int64_t i = place[r] + max(std::int64_t(1), left / 2);
             i <= high && precedes(a.first[i - 1], x[r]))

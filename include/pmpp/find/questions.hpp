@@ -217,7 +217,7 @@ auto ask_includes(const char* function, const P& where, R& r, S& s, const Comp& 
   using test = missing_in<std::remove_const_t<decltype(a.first)>, std::remove_const_t<decltype(b.first)>,
                           std::remove_const_t<decltype(by)>>;
   using counting = counting_iterator<std::int64_t>;
-  return detail::ask(input<counting>{counting(0), b.count}, test{a, b.first, by}, tell_whether<false>{});
+  return detail::ask(input<counting>{counting(0), b.count}, test{a, b, by}, tell_whether<false>{});
 }
 
 /// Whether each element is counted.
