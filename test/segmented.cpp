@@ -398,7 +398,7 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   CHECK(pmpp::segmented_reduce(policy, null, null, where::input(std::vector<int>{0}), nowhere) == nowhere);
   pmpp::segmented_reduce(policy, null, null, where::input(std::vector<int>{0, 0, 0}), out, 5);
   pmpp::segmented_inclusive_scan(policy, null, null, where::input(std::vector<int>{0, 0, 0}), nowhere);
-  pmpp::segmented_inclusive_scan(policy, data, where::input(std::vector<int>{0}), out.begin() + 5);
+  pmpp::segmented_inclusive_scan(policy, data, where::input(std::vector<int>{0}), out);
   pmpp::synchronize(policy);
   CHECK(where::get(out) == std::vector<int>{5, 5, 77, 77, 77, 77, 77, 77, 77, 77});
 }

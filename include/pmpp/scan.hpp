@@ -88,14 +88,7 @@ struct scan_kernel {
     raw in;
     std::conditional_t<staged, raw, results> out;
   };
-  /// A lane's end in a gap where lanes would find theirs in the same banks: not if they are narrow and their number is odd.
-  struct slot_array : block::lane_vectors<slot> {
-    static constexpr bool narrow = sizeof(slot) <= 16 && is_power_of_two(sizeof(slot));
-    PMPP_HOST_DEVICE slot& operator[](int v) const {
-      if (narrow && this->count % 2 != 0) return reinterpret_cast<slot*>(this->bytes)[v];
-      return block::lane_vectors<slot>::operator[](v);
-    }
-  };
+  using slot_array = block::lane_vectors<slot>;
   static constexpr int gap = slot_array::narrow ? 0 : 16;  ///< bytes at most, in a tile of most_vectors
   using staging = block::lane_vectors<packed<value_of<Out>, Items>>;
   /// Whether vectors may be the output's where those of the input begin elsewhere: lanes take theirs out of two.
@@ -116,7 +109,8 @@ struct scan_kernel {
                                              : (lane_bytes - gap) / int(sizeof(slot)),
                        // odd, and such that only one is left over after groups
       odd = staged ? max(2, group) : 2,
-                       most_vectors = (max(1, min(2 * Tuning.vectors, fitting_vectors)) - 1) / odd * odd + 1;
+                       most_vectors = (max(1, min(2 * Tuning.vectors, fitting_vectors)) - 1) / odd * odd + 1,
+                       at_once = max(1, min(4, 64 / int(sizeof(raw))));  ///< vectors of a lane that are read at a time
 
   static_assert(lanes * (sizeof(slot) + sizeof(A)) <= 110 * 1024, "pmpp: elements have at most 1500 bytes");
 
@@ -171,29 +165,22 @@ struct scan_kernel {
   }
 
 private:
-  /// Where the number of vectors is known, loops unroll: 2^28 floats take 752 us, 912 without. Bytes gain nothing.
-  static constexpr bool unrolled = Items <= 4;
-
   /// The vectors of one warp in a tile. They are moved lane by lane and worked on thread by thread. Inside: all their items exist.
-  /// Full: a thread has most_vectors of them.
-  template <bool Inside, bool Full>
+  template <bool Inside>
   struct part : block::vector_range<Items, Inside> {
-    static constexpr bool full = Full;
+    static constexpr bool inside = Inside;
     int vectors;  ///< of a thread
     slot_array slots;
     staging results_of;  ///< of a group of vectors
 
     template <class Block>
     PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t first_vector, int stage)
-        : part(block, p, first_vector, stage, Full ? most_vectors : p.vectors) {}
-    template <class Block>
-    PMPP_HOST_DEVICE part(Block& block, const plan& p, std::int64_t first_vector, int stage, int vectors_of_thread)
-        : block::vector_range<Items, Inside>(p.data, first_vector, vectors_of_thread * lanes),
-          vectors(vectors_of_thread),
-          slots{{block.dynamic_shared() + staging_bytes * workers +
-                     (stage * warps + block.warp()) *
-                         (lanes * slot_array::bytes_of_lane(vectors_of_thread) + more_slots * int(sizeof(slot))),
-                 vectors_of_thread, 0, Full ? slot_array::reciprocal_of(most_vectors) : p.reciprocal}},
+        : block::vector_range<Items, Inside>(p.data, first_vector, p.vectors * lanes),
+          vectors(p.vectors),
+          slots{block.dynamic_shared() + staging_bytes * workers +
+                    (stage * warps + block.warp()) *
+                        (lanes * slot_array::bytes_of_lane(vectors) + more_slots * int(sizeof(slot))),
+                vectors, 0, p.reciprocal},
           results_of{block.dynamic_shared() + block.warp() * (lanes * staging_bytes), group} {}
     /// Vector v of a lane.
     PMPP_HOST_DEVICE raw get(int lane, int v, [[maybe_unused]] int shift) const {
@@ -218,20 +205,35 @@ private:
     PMPP_HOST_DEVICE int busy_lanes(auto& block) const {
       return Inside ? lanes : simt::count_bits(block.ballot(this->has(block.lane() * vectors)));
     }
+    /// Calls f(v, vector) for Count vectors of a lane from `from` on, which are read before any is worked on.
+    template <int Count>
+    PMPP_HOST_DEVICE void visit(auto& block, int from, int shift, auto f) const {
+      const int own = block.lane() * vectors + from;
+      raw x[Count]{};
+      for (int j = 0; j < Count; ++j)
+        if (this->has(own + j)) x[j] = get(block.lane(), from + j, shift);
+      for (int j = 0; j < Count; ++j)
+        if (this->has(own + j)) f(from + j, x[j]);
+    }
+    /// The same for all vectors of a lane: first one, which has nothing to join that is certain to exist; then some at a time.
+    PMPP_HOST_DEVICE void visit_all(auto& block, int shift, auto f) const {
+      visit<1>(block, 0, shift, f);
+      int v = 1;
+      if constexpr (Inside)
+        for (; v + at_once <= vectors; v += at_once) visit<at_once>(block, v, shift, f);
+      for (; v < vectors; ++v) visit<1>(block, v, shift, f);
+    }
   };
 
-  /// Calls f with a warp's part of a tile. One that has all vectors and all their items needs no checks; that is so of most in
-  /// short inputs too, where a thread has few.
+  /// Calls f with a warp's part of a tile. One that has all vectors and all their items needs no checks.
   template <class Block, class F>
   PMPP_HOST_DEVICE static void with_part(Block& block, const plan& p, int tile, int stage, F f) {
     const int of_warp = lanes * p.vectors;
     const std::int64_t first_vector = p.first_vector(block, tile), first = p.data.element(first_vector);
     if (first < 0 || first + of_warp * Items > p.data.n)
-      f(part<false, false>(block, p, first_vector, stage));
-    else if (unrolled && p.vectors == most_vectors)
-      f(part<true, true>(block, p, first_vector, stage));
+      f(part<false>(block, p, first_vector, stage));
     else
-      f(part<true, false>(block, p, first_vector, stage));
+      f(part<true>(block, p, first_vector, stage));
   }
 
   /// Starts copying a tile to shared memory.
@@ -246,7 +248,7 @@ private:
           return block::load_async(block, a.in, in, mine.slots);
         }
       }
-      block::load_async<std::remove_cvref_t<decltype(mine)>::full ? 4 : 1>(block, a.in, mine, mine.slots);
+      block::load_async<std::remove_cvref_t<decltype(mine)>::inside ? 4 : 1>(block, a.in, mine, mine.slots);
     });
     simt::copy_async_commit();
   }
@@ -259,21 +261,18 @@ private:
     block.sync_warp();
     with_part(block, p, tile, stage, [&](const auto& mine) { fold(block, memory, a, mine, stage); });
   }
-  template <bool Inside, bool Full, class Block>
-  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const part<Inside, Full>& mine,
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void fold(Block& block, shared& memory, const arguments& a, const part<Inside>& mine,
                                     int stage) {
     A sum{};
     bool has_sum = false;
-    for (int v = 0; v < mine.vectors; ++v) {
-      const int i = block.lane() * mine.vectors + v;
-      if (!mine.has(i)) continue;
-      const raw x = mine.get(block.lane(), v, a.shift);
-      mine.for_each_item(i, [&](int k) {
+    mine.visit_all(block, a.shift, [&](int v, const raw& x) {
+      mine.for_each_item(block.lane() * mine.vectors + v, [&](int k) {
         const A item = static_cast<A>(block::access<In>::value(a.in, x, k));
         sum = has_sum ? static_cast<A>(a.op(sum, item)) : item;
         has_sum = true;
       });
-    }
+    });
     const int busy = mine.busy_lanes(block);
     sum = block::warp_inclusive_scan(block, sum, a.op, busy);
     if (block.lane() == busy - 1) memory.of_warp[stage][block.warp()] = sum;
@@ -316,13 +315,12 @@ private:
     with_part(block, p, tile, stage, [&](const auto& mine) { write(block, a, mine, running, has_running); });
     block.sync_warp();
   }
-  template <bool Inside, bool Full, class Block>
-  PMPP_HOST_DEVICE static void write(Block& block, const arguments& a, const part<Inside, Full>& mine, A running,
+  template <bool Inside, class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, const arguments& a, const part<Inside>& mine, A running,
                                      bool has_running) {
     const int first = block.lane() * mine.vectors;
     // Scans vector v of the share.
-    const auto scan = [&](int v, auto& to) {
-      const raw x = mine.get(block.lane(), v, a.shift);
+    const auto scan = [&](int v, const raw& x, auto& to) {
       std::remove_reference_t<decltype(to)> y{};
       mine.for_each_item(first + v, [&](int k) {
         if (Kind == scan_kind::exclusive) y.item[k] = static_cast<value_of<Out>>(detail::value_of_stored(running));
@@ -337,24 +335,25 @@ private:
     if constexpr (staged) {
       const auto write_group = [&](int v, auto some) {
         constexpr int count = decltype(some)::value;
-        for (int j = 0; j < count; ++j)
-          if (mine.has(first + v + j)) scan(v + j, mine.results_of.at(block.lane(), j));
+        mine.template visit<count>(block, v, a.shift,
+                                   [&](int j, const raw& x) { scan(j, x, mine.results_of.at(block.lane(), j - v)); });
         block.sync_warp();
         block::store_rows(
             block, a.out, mine, count, a.aligned, [&](int c) { return c / count * mine.vectors + v + c % count; },
             [&](int c) -> const auto& { return mine.results_of.at(c / count, c % count); }, any);
         block.sync_warp();
       };
-      int v = 0;
+      write_group(0, constant<1>{});
+      int v = 1;
       for (; v + group <= mine.vectors; v += group) write_group(v, constant<group>{});
       for (; v < mine.vectors; ++v) write_group(v, constant<1>{});
     } else {
-      for (int v = 0; v < mine.vectors; ++v)
-        if (mine.has(first + v)) scan(v, mine.slots.at(block.lane(), v).out);
+      mine.visit_all(block, a.shift, [&](int v, const raw& x) { scan(v, x, mine.slots.at(block.lane(), v).out); });
       block.sync_warp();
       block::store_rows(
           block, a.out, mine, mine.vectors, a.aligned,
-          [](int c) { return c; }, [&](int c) -> const auto& { return mine.slots[c].out; }, any);
+          [](int c) { return c; }, [&](int c) -> const auto& { return mine.slots[c].out; }, any,
+          mine.slots.template adjacent<results>());
     }
   }
 };
@@ -374,8 +373,14 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
     // A few vectors of a thread, up to 16 elements, take less time than one of a thread and a look-back.
     const std::int64_t share = rows <= min(4, 16 / items) ? rows : ceil_div<std::int64_t>(rows, on.multiprocessors);
-    auto vectors = static_cast<int>(min<std::int64_t>(kernel::most_vectors, kernel::shifts ? share | 1 : share));
-    while (vectors > 1 && kernel::plan::shared_bytes(vectors) > room) vectors -= kernel::shifts ? 2 : 1;
+    const int most = [&] {
+      int vectors = kernel::most_vectors;
+      while (vectors > 1 && kernel::plan::shared_bytes(vectors) > room) vectors -= kernel::shifts ? 2 : 1;
+      return vectors;
+    }();
+    // As many tiles for each multiprocessor. An odd number of vectors has no gaps, and shifts need that.
+    auto vectors = static_cast<int>(ceil_div(share, ceil_div(share, std::int64_t(most))));
+    if (vectors > 4 || kernel::shifts) vectors = min(most, vectors | 1);
     // Vectors that are the output's: narrow elements are moved into them, wide results need not be.
     int shift = 0;
     if (kernel::shifts && lead_of_output >= 0) {

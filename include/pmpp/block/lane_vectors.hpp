@@ -19,6 +19,8 @@ namespace pmpp::inline PMPP_BACKEND::block {
 template <class T>
 struct lane_vectors {
   using type = T;
+  /// An odd number of vectors needs no gap.
+  static constexpr bool narrow = sizeof(T) <= 16 && is_power_of_two(sizeof(T));
   std::byte* bytes;  ///< of lane 0
   int count;         ///< of a lane
   int after_32 = 0;  ///< bytes after each 32 lanes that are not theirs: lanes are counted through such groups
@@ -33,6 +35,12 @@ struct lane_vectors {
     constexpr int word = max(greatest_common_divisor(16, int(sizeof(T))), int(alignof(T)));
     return (count * int(sizeof(T)) / word | 1) * word;
   }
+  /// All as one array of U, if they are: no gaps, and nothing beside a U in a T.
+  template <class U>
+  PMPP_HOST_DEVICE const U* adjacent() const {
+    return narrow && sizeof(U) == sizeof(T) && count % 2 != 0 && after_32 == 0 ? reinterpret_cast<const U*>(bytes)
+                                                                               : nullptr;
+  }
   /// Vector j of a lane.
   PMPP_HOST_DEVICE T& at(int lane, int j) const {
     return *reinterpret_cast<T*>(bytes + lane * bytes_of_lane(count) + lane / simt::warp_size * after_32 +
@@ -40,6 +48,8 @@ struct lane_vectors {
   }
   /// Vector v of all: what load_async asks for.
   PMPP_HOST_DEVICE T& operator[](int v) const {
+    if constexpr (narrow)
+      if (count % 2 != 0 && after_32 == 0) return reinterpret_cast<T*>(bytes)[v];
     const auto lane = static_cast<int>(static_cast<unsigned>(v) * reciprocal >> 20);  // v / count below 2^20 / count
     const int gap = bytes_of_lane(count) - count * int(sizeof(T));                    // after a lane's
     return *reinterpret_cast<T*>(bytes + v * int(sizeof(T)) + lane * gap + lane / simt::warp_size * after_32);

@@ -475,7 +475,7 @@ protected:
     block::store_rows(
         block, a.out, mine, mine.vectors, a.aligned,
         [](int v) { return v; }, [&](int v) -> const auto& { return mine.slots[v].out; },
-        [&](std::int64_t i) { return i >= p.from && i < p.to; });
+        [&](std::int64_t i) { return i >= p.from && i < p.to; }, mine.slots.template adjacent<results>());
   }
 };
 
@@ -650,10 +650,11 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     const std::int64_t rows = ceil_div(in.count.bound, std::int64_t(kernel::workers) * items);
     const std::int64_t share = rows <= min(4, 16 / items) ? rows : ceil_div(rows, most_blocks);
     const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared) - 128;
-    auto vectors = static_cast<int>(max<std::int64_t>(1, min<std::int64_t>(share, kernel::most_vectors)));
-    while (vectors > 1 && plan::shared_bytes(vectors) > room) --vectors;
-    vectors =
-        static_cast<int>(ceil_div(share, ceil_div(share, std::int64_t(vectors))));  // as many tiles for each block
+    int most = kernel::most_vectors;
+    while (most > 1 && plan::shared_bytes(most) > room) --most;
+    // As many tiles for each block. An odd number of vectors has no gaps.
+    auto vectors = static_cast<int>(ceil_div(share, ceil_div(share, std::int64_t(most))));
+    if (vectors > 4) vectors = min(most, vectors | 1);
     if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1, items);
     plan p(in.count.bound, lead, vectors);
     [[maybe_unused]] bool is_short = false;  // of heads that are compared it is not asked
