@@ -7,9 +7,9 @@
 //      neighbours go to different blocks, so that long ones side by side do little harm. Whole warps load neighbours: vectors of
 //      narrow elements and of values with their index, rows where the order of operands matters, which they fold by one tree
 //      (block/reduce.hpp).
-//   2. Who finds a segment longer than a chunk leaves it alone. The elements are also cut into chunks, one a block.
-//      Meanwhile another warp of the block searches for the segment that goes on into its chunk. If that one is longer
-//      than a chunk, the block folds what the chunk has of it, together with its beginning if that lies in the chunk
+//   2. Who finds a segment longer than a chunk, or a few where chunks are short, leaves it. The elements are also cut into
+//      chunks, one a block. Meanwhile another warp of the block searches for the segment that goes on into its chunk. If that is
+//      one that was left, the block folds what the chunk has of it, together with its beginning if that lies in the chunk
 //      before. The last block to do so for a segment joins its parts in order.
 //
 // No block folds more than three chunks, whatever the lengths are; none waits for another. Work n + segments + searches;
@@ -75,31 +75,30 @@ struct direct_reduce_kernel {
     std::int64_t n, segments, chunks = 0, tasks = 0;
     std::int64_t left_from = 0;  ///< elements of a segment that a warp leaves to the block
     int chunk_bits = 0;
-    int each = 1;       ///< threads that a segment gets: a part of a warp, or all
-    int each_bits = 0;  ///< its logarithm: divisions take long
+    std::int64_t alone = 0;  ///< elements at most of a segment that no other block helps with
+    int each = 1;            ///< threads that a segment gets: a part of a warp, or all
+    int each_bits = 0;       ///< its logarithm: divisions take long
     int multiprocessors;
 
     /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all. But where there are few, or
-    /// segments take a block each, it had better wait for a few loads more than for other blocks; and where the machine would hold
-    /// nearly all large chunks at once, the rest of them would take as long again: then there are several times as many.
+    /// segments take a block each, it had better wait for a few loads more than for other blocks. Where order matters chunks take
+    /// long: if the machine held nearly all at once, the rest would take as long again; then there are several times as many.
     PMPP_HOST_DEVICE plan(std::int64_t elements, std::int64_t segment_count, int multiprocessors_of_machine)
         : multiprocessors(multiprocessors_of_machine) {
       constexpr int loads = folders * in_flight, some = 4 * loads, of_warp = max(1, batch / 2) * lanes;
-      const bool long_ones = elements > segment_count * of_warp && elements <= segment_count * some;
-      const int least = long_ones || (any_order && elements <= 8 * some) ? some : loads;
-      while ((std::int64_t(1) << chunk_bits) < least || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
+      while ((std::int64_t(1) << chunk_bits) < loads || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
         ++chunk_bits;
+      const bool long_ones = elements > segment_count * of_warp && elements <= segment_count * some;
+      alone = max(chunk(), std::int64_t(long_ones || (any_order && elements <= 8 * some) ? some : 0));
       const std::int64_t at_once = std::int64_t(min_blocks) * multiprocessors;
-      while ((chunk() * std::int64_t(sizeof(value_of<In>)) > 1 << 16) && (elements >> chunk_bits) >= at_once &&
-             (elements >> chunk_bits) < 4 * at_once)
-        --chunk_bits;
+      while (!any_order && (elements >> chunk_bits) >= at_once && (elements >> chunk_bits) < 4 * at_once) --chunk_bits;
       set(elements, segment_count);
     }
     /// The same chunks for other numbers, which are no larger. Where long segments are many, warps fold them: four in a block.
     PMPP_HOST_DEVICE void set(std::int64_t elements, std::int64_t segment_count) {
       n = elements;
       segments = segment_count;
-      chunks = n > chunk() ? ceil_div(n, chunk()) : 0;
+      chunks = n > alone ? ceil_div(n, chunk()) : 0;
       each_bits = 0;
       while ((1 << each_bits) < folders && (segments * max(1, batch / 2) << each_bits) < n) ++each_bits;
       if (segments >= 1024 && n <= segments * min(segments, std::int64_t(4096)))
@@ -109,7 +108,8 @@ struct direct_reduce_kernel {
         ++each_bits;
       each = 1 << each_bits;
       if (each > lanes) each = folders;
-      tasks = ceil_div(segments, std::int64_t(folders / each));
+      // Neighbours go to different blocks; an odd number of those keeps every 64th of them, say, from going to the same few.
+      tasks = each < folders ? ceil_div(segments, std::int64_t(folders / each)) | 1 : segments;
       left_from = max(2 * lanes * std::int64_t(in_flight), 4 * n / max(std::int64_t(1), segments));
     }
     PMPP_HOST_DEVICE std::int64_t chunk() const { return std::int64_t(1) << chunk_bits; }
@@ -260,7 +260,7 @@ private:
   PMPP_HOST_DEVICE static void fold_by_block(auto& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t index) {
     const segment s = segment_at(a, p, index);
-    const bool mine = s.length() <= p.chunk();
+    const bool mine = s.length() <= p.alone;
     const A sum = fold_elements(block, memory, a, s.begin, mine ? s.length() : 0);
     if (block.thread() == 0 && mine) write(a, index, s.length() > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
   }
@@ -293,7 +293,7 @@ private:
     if (rank == 0 && s.index < p.segments && !together)
       write(a, s.index, n > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
 
-    const bool mine = rank == 0 && together && s.length() <= p.chunk();
+    const bool mine = rank == 0 && together && s.length() <= p.alone;
     for (unsigned long_ones = block.ballot(mine && !left_to_block); long_ones != 0; long_ones &= long_ones - 1) {
       const segment t = block.shuffle(s, simt::trailing_zeros(long_ones));
       sum = fold_by_warp(block, a, t.begin, static_cast<int>(t.length()));
@@ -315,7 +315,7 @@ private:
   }
 
   /// Finds the segment of the first element of a chunk, as block::warp_search, and keeps the offsets that it has seen. It is as good as
-  /// none if those left together are no longer than a chunk: where lengths are even, after a step or two.
+  /// none if those left together are no longer than one that a block folds alone: where lengths are even, after a step or two.
   PMPP_HOST_DEVICE static void find_crossing(auto& block, shared& memory, const arguments& a, const plan& p,
                                              std::int64_t chunk) {
     const std::int64_t element = chunk << p.chunk_bits;
@@ -336,19 +336,19 @@ private:
         end = block.shuffle(seen, min(pieces, lanes - 1));
         ends = true;
       }
-      if (ends && length() <= p.chunk()) break;
+      if (ends && length() <= p.alone) break;
     }
-    const bool found = index < p.segments && length() > p.chunk();
+    const bool found = index < p.segments && length() > p.alone;
     if (block.lane() == 0)
       memory.crossing = {index, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(found ? end : begin)};
   }
 
-  /// The share of a chunk in the segment that goes on into it, if that is longer than a chunk.
+  /// The share of a chunk in the segment that goes on into it, if that is too long for a block alone.
   PMPP_HOST_DEVICE static void fold_chunk(auto& block, shared& memory, const arguments& a, const plan& p,
                                           std::int64_t chunk) {
     const segment s = memory.crossing;
     const std::int64_t place = chunk << p.chunk_bits;
-    if (s.length() <= p.chunk() || s.begin > place) return;
+    if (s.length() <= p.alone || s.begin > place) return;
     // The first and the last chunk that it goes on into.
     const std::int64_t first = (s.begin + p.chunk() - 1) >> p.chunk_bits, last = (s.end - 1) >> p.chunk_bits;
     const std::int64_t from = chunk == first ? s.begin : place, to = min(s.end, place + p.chunk());
