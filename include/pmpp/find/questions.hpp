@@ -45,9 +45,13 @@ struct equal_to_one_of {
   Eq eq;
   template <class T>
   PMPP_HOST_DEVICE bool operator()(const T& x) const {
-    for (std::int64_t i = 0, n = set.count.get(); i < n; ++i)
-      if (static_cast<bool>(eq(x, set.first[i]))) return true;
-    return false;
+    // Several elements of the set at a time: else each would be waited for before the next one is asked for.
+    constexpr int at_once = 8;
+    bool found = false;
+    for (std::int64_t i = 0, n = set.count.get(); i < n && !found; i += at_once)
+      for (int k = 0; k < at_once; ++k)
+        if (i + k < n) found |= static_cast<bool>(eq(x, set.first[i + k]));
+    return found;
   }
   /// Whether one of a vector's items does: each element of the set is loaded once for all of them, and no comparison waits for another.
   template <class In, int Items>
