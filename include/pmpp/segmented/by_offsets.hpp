@@ -232,6 +232,7 @@ protected:
       constexpr int step = Inside ? 1 : min(at_once, 2);
       for (; j < vectors; j += step) visit<step>(block, j, f);
     }
+    /// The same for Step of them from j on.
     template <int Step>
     PMPP_HOST_DEVICE void visit(auto& block, int j, auto& f) const {
       const int own = block.lane() * vectors;
@@ -248,7 +249,8 @@ protected:
     }
   };
 
-  /// Calls f with a warp's part. One of which all elements exist and are to be written needs no checks. Loading: whether they are to be written does not matter yet, and may not be known.
+  /// Calls f with a warp's part. One of which all elements exist and are to be written needs no checks. Loading: whether they are
+  /// to be written does not matter yet, and may not be known.
   template <bool Loading = false, class Block, class F>
   PMPP_HOST_DEVICE static void with_part(Block& block, shared& memory, const plan& p, int tile, int stage, F f) {
     const std::int64_t begin = p.data.element(p.first_vector(block, tile)), end = begin + p.vectors * lanes * Items;
