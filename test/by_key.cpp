@@ -224,11 +224,15 @@ TEST_ALL_PLACES("segments: exclusive scans, first extremes") {
       CHECK(pmpp::segmented_exclusive_scan(policy, x, at, out, 5) == out.end());
       CHECK(where::get(out) == wanted);
       auto in_place = where::put(values);
-      pmpp::segmented_exclusive_scan(policy, in_place, at, in_place, 5);
+      pmpp::segmented_exclusive_scan(policy, in_place.begin(), in_place.end(), at.begin(), at.end(), in_place, 5);
       CHECK(where::get(in_place) == wanted);
       CHECK(pmpp::segmented_min_element(policy, x, at, index) == index.end());
       CHECK(where::get(index) == least);
       pmpp::segmented_max_element(policy, x.begin(), x.end(), at, index.begin());
+      CHECK(where::get(index) == most);
+      pmpp::segmented_min_element(policy, x.begin(), x.end(), at.begin(), at.end(), index.begin());
+      CHECK(where::get(index) == least);
+      pmpp::segmented_max_element(policy, x.begin(), x.end(), at.begin(), at.end(), index.begin());
       CHECK(where::get(index) == most);
     }
 }

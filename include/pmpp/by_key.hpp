@@ -336,6 +336,12 @@ template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P,
 auto segmented_min_element(const P& where, It first, End last, Offsets&& offsets, O&& out, Comp comp = {}) { return segmented_min_element<Tuning>(where, subrange{first, last}, offsets, out, comp); }
 template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, random_access It, end_of<It> End, random_access_range Offsets, output O, class Comp = less> requires reachable_by<It, P>
 auto segmented_max_element(const P& where, It first, End last, Offsets&& offsets, O&& out, Comp comp = {}) { return segmented_max_element<Tuning>(where, subrange{first, last}, offsets, out, comp); }
+template <execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class Op = plus> requires reachable_by<It, P>
+auto segmented_exclusive_scan(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, std::type_identity_t<accumulator_of<value_of<It>>> init = {}, Op op = {}) { return segmented_exclusive_scan(where, subrange{first, last}, subrange{offsets, offsets_end}, out, init, op); }
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class Comp = less> requires reachable_by<It, P>
+auto segmented_min_element(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, Comp comp = {}) { return segmented_min_element<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, comp); }
+template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, random_access It, end_of<It> End, random_access Off, end_of<Off> OffEnd, output O, class Comp = less> requires reachable_by<It, P>
+auto segmented_max_element(const P& where, It first, End last, Off offsets, OffEnd offsets_end, O&& out, Comp comp = {}) { return segmented_max_element<Tuning>(where, subrange{first, last}, subrange{offsets, offsets_end}, out, comp); }
 // clang-format on
 
 }  // namespace pmpp::inline PMPP_BACKEND
