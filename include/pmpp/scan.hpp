@@ -221,6 +221,9 @@ private:
       int v = 1;
       if constexpr (Inside)
         for (; v + at_once <= vectors; v += at_once) visit<at_once>(block, v, shift, f);
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // few are left over inside
+#endif
       for (; v < vectors; ++v) visit<1>(block, v, shift, f);
     }
   };

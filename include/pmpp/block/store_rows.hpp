@@ -109,6 +109,10 @@ PMPP_HOST_DEVICE void store_rows(
       for (unsigned g = 0; g < group; ++g) out[mine.first + place_of(item + g * lanes)] = x[g];
     }
   }
+#if defined(__CUDA_ARCH__)
+  constexpr int at_once = Inside ? 1 : 4;  // few are left over inside
+#pragma unroll at_once
+#endif
   for (; item < end; item += lanes) store_if_wanted(item);
 }
 
