@@ -381,9 +381,7 @@ void scan_on_blocks(const P& where, const input<In>& in, Out out, const scan_sta
       while (vectors > 1 && kernel::plan::shared_bytes(vectors) > room) vectors -= kernel::shifts ? 2 : 1;
       return vectors;
     }();
-    // As many tiles for each multiprocessor. An odd number of vectors has no gaps, and shifts need that.
-    auto vectors = static_cast<int>(ceil_div(share, ceil_div(share, std::int64_t(most))));
-    if (vectors > 4 || kernel::shifts) vectors = min(most, vectors | 1);
+    const int vectors = block::vectors_of_tile(share, most, kernel::shifts);
     // Vectors that are the output's: narrow elements are moved into them, wide results need not be.
     int shift = 0;
     if (kernel::shifts && lead_of_output >= 0) {

@@ -9,12 +9,20 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/simt/block.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
+
+/// Vectors of a thread in a tile, `most` at most, with which each block gets as many tiles of its `share` of them. Odd, or more than 4:
+/// an odd number, which needs no gaps.
+inline int vectors_of_tile(std::int64_t share, int most, bool odd = false) {
+  const auto vectors = static_cast<int>(ceil_div(share, ceil_div(share, std::int64_t(most))));
+  return odd || vectors > 4 ? min(most, vectors | 1) : vectors;
+}
 
 template <class T>
 struct lane_vectors {

@@ -654,9 +654,7 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     const std::size_t room = std::size_t(machine_of(where).shared_per_block) - sizeof(typename kernel::shared) - 128;
     int most = kernel::most_vectors;
     while (most > 1 && plan::shared_bytes(most) > room) --most;
-    // As many tiles for each block. An odd number of vectors has no gaps.
-    auto vectors = static_cast<int>(ceil_div(share, ceil_div(share, std::int64_t(most))));
-    if (vectors > 4) vectors = min(most, vectors | 1);
+    const int vectors = block::vectors_of_tile(share, most);
     if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1, items);
     plan p(in.count.bound, lead, vectors);
     [[maybe_unused]] bool is_short = false;  // of heads that are compared it is not asked

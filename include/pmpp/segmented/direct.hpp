@@ -12,7 +12,7 @@
 //      one that was left, the block folds what the chunk has of it, together with its beginning if that lies in the chunk
 //      before. The last block to do so for a segment joins its parts in order.
 //
-// No block folds more than three chunks, whatever the lengths are; none waits for another. Work n + segments + searches;
+// No block folds more than three times the longest that it folds alone, whatever the lengths are; none waits for another. Work n + segments + searches;
 // one launch. What is combined with what depends on lengths, places and the number of multiprocessors alone: the same bits on
 // every run.
 #pragma once
