@@ -121,6 +121,7 @@ TEST_CASE("segments and runs") {
                                         .bytes = 16,
                                         .stages = 3,
                                         .min_blocks = 32,
+                                        .scan_directly = 0,
                                         .short_input = 0,
                                         .short_segments = 0,
                                         .long_average = 0};
@@ -132,8 +133,11 @@ TEST_CASE("segments and runs") {
     CHECK(to_host(sums) == lengths);
     pmpp::segmented_reduce<tiny>(device, v, at, sums);
     CHECK(to_host(sums) == lengths);
+    device_buffer<int> positions(5000, 0);
+    pmpp::segmented_inclusive_scan(device, v, at, positions);  // of segments that take several chunks
+    CHECK(to_host(positions)[4999] == 2400);
     pmpp::segmented_inclusive_scan<tiny>(device, v, at, v);
-    CHECK(to_host(v)[4999] == 2400);
+    CHECK(to_host(v) == to_host(positions));
     std::vector<int> steps(5000);
     for (int i = 0; i < 5000; ++i) steps[static_cast<std::size_t>(i)] = i / 700 * 3;
     const device_buffer<int> k(steps);

@@ -7,6 +7,7 @@
 // and alignment; computed inputs; lengths that only the device knows; in place where promised; nothing else is touched;
 // bad input throws and touches nothing; a workspace is left as it was found. In the emulator also under other orders of
 // blocks and threads.
+#include <pmpp/by_key.hpp>
 #include <pmpp/segmented.hpp>
 
 #include <algorithm>
@@ -65,6 +66,23 @@ TEST_ALL_PLACES("long segments among short ones") {
                                                   std::int8_t(5), pmpp::maximum{});
   check_segments<pmpp::segmented_tuning{}, where>(random_affines(offsets.back()), offsets, random_affine(1),
                                                   test::compose{});
+}
+
+TEST_ALL_PLACES("scans of segments that take a block each, and of longer ones") {
+  const auto offsets = offsets_of({1500, 0, 2048, 2049, 700, 8192, 8193, 20000, 5, 513, 4096}, 3);
+  check_segments<pmpp::segmented_tuning{}, where>(test::random_values<int>(offsets.back() + 2), offsets, 5,
+                                                  pmpp::plus{});
+  check_segments<pmpp::segmented_tuning{}, where>(random_affines(offsets.back()), offsets, random_affine(1),
+                                                  test::compose{});
+  const typename where::policy policy{};
+  const auto v = test::random_values<int>(offsets.back());
+  std::vector<int> wanted = test::copies<int>(v.size(), -1);
+  for (std::size_t s = 1; s < offsets.size(); ++s)
+    for (int i = offsets[s - 1], running = 7; i < offsets[s]; ++i)
+      wanted[std::size_t(i)] = std::exchange(running, running + v[std::size_t(i)]);
+  auto out = where::put(test::copies<int>(v.size(), -1));
+  pmpp::segmented_exclusive_scan(policy, where::put(v), where::put(offsets), out, 7);
+  CHECK(where::get(out) == wanted);
 }
 
 TEST_ALL_PLACES("many segments that a warp folds, some of which it leaves to the block") {

@@ -30,26 +30,21 @@ inline constexpr pmpp::segmented_tuning tiny{.threads = 32,
                                              .bytes = 16,
                                              .stages = 3,
                                              .min_blocks = 32,
-                                             .few_to_scan = 0,
                                              .few_to_reduce = 0,
+                                             .scan_directly = 0,
                                              .short_input = 0,
                                              .short_segments = 0,
                                              .long_average = 0};
-// The same for sums segment by segment.
+// The same for sums, and scans, segment by segment.
 inline constexpr std::int64_t always = std::int64_t(1) << 62;
-inline constexpr pmpp::segmented_tuning small{.threads = 64,
-                                              .bytes = 32,
-                                              .few_to_scan = 0,
-                                              .few_to_reduce = 0,
-                                              .short_input = always,
-                                              .short_segments = always,
-                                              .long_average = 0};
+inline constexpr pmpp::segmented_tuning small{
+    .threads = 64, .bytes = 32, .few_to_reduce = 0, .short_input = always, .short_segments = always, .long_average = 0};
 // Few blocks, whose warps go through many rows.
 inline constexpr pmpp::segmented_tuning deep{.threads = 64,
                                              .bytes = 160,
                                              .min_blocks = 1,
-                                             .few_to_scan = 0,
                                              .few_to_reduce = 0,
+                                             .scan_directly = 0,
                                              .short_input = 0,
                                              .short_segments = 0,
                                              .long_average = 0};

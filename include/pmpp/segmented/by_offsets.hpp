@@ -10,8 +10,7 @@
 //      (block/look_back.hpp), with the operator of a segmented scan.
 //   4. The lanes run through their vectors a second time, knowing what precedes them; results take the elements' place, from
 //      where rows of 512 bytes are written.
-// Where a block has one tile, all its threads look for offsets together (short_segmented_scan_kernel). Few tiles do without
-// tickets and look-back, unless in place: blocks fold what the first segment of their tile has in front of it by themselves.
+// Short inputs are scanned segment by segment (direct_scan.hpp).
 //
 // Work n + segments; traffic: elements and offsets read, results written; one barrier a tile; one launch. The same bits on
 // every run. (Segmented scan: Schwartz, 1980; Merrill and Garland, Decoupled Look-back, 2016; PMPP ch. 11.)
@@ -32,7 +31,7 @@
 #include <pmpp/launch.hpp>
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/workspace.hpp>
-#include <pmpp/segmented/few.hpp>
+#include <pmpp/segmented/direct_scan.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/bits.hpp>
@@ -116,7 +115,6 @@ struct segmented_scan_kernel {
     int vectors;  ///< of a lane in a tile
     unsigned reciprocal;
     std::int64_t offsets = 0, from = 0, to = 0;  ///< their number; the elements to be written
-    bool apart = false;                          ///< no tile waits for another
 
     plan(std::int64_t count, std::int64_t lead, int vectors_of_lane)
         : block::tile_plan<Items, workers, 1>(count, lead, vectors_of_lane),
@@ -138,8 +136,7 @@ struct segmented_scan_kernel {
     A init;      ///< of an exclusive scan
     plan known;  ///< for a count that the host knows; for its bound where only the device does
     std::int64_t lead;
-    bool aligned;        ///< the output's vectors begin where those of the elements do
-    std::int64_t share;  ///< of a block, in offsets that are asked for early
+    bool aligned;  ///< the output's vectors begin where those of the elements do
     look_back others;
   };
 
@@ -190,7 +187,7 @@ struct segmented_scan_kernel {
     a.others.finish(block, memory.pipeline.look_back, p.tiles);
   }
 
-protected:
+private:
   /// A place in the offsets, and the element that it points at: where a warp has looked last.
   struct known_offset {
     std::int64_t offset, element;
@@ -481,166 +478,24 @@ protected:
   }
 };
 
-/// The same for short inputs, where latency is all: a block has one tile, and its threads look for the offsets in it together.
-template <class In, class Heads, class Out, class Op, class A, bool Exclusive, int Items, segmented_tuning Tuning>
-struct short_segmented_scan_kernel : segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, Items, Tuning> {
-  using any = segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, Items, Tuning>;
-  static constexpr int threads = any::threads, workers = any::workers, min_blocks = any::min_blocks;
-  static constexpr int warps = threads / simt::warp_size;
-  struct shared : any::shared {
-    std::int64_t from, to;  ///< the elements to be written
-    int start;              ///< the last offset in front of the tile, or -1
-    int shares;             ///< of warps, in what the tile's first segment has in front of it:
-    A share[warps];
-  };
-
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const typename any::arguments& a) const {
-    simt::previous_kernels_done();
-    typename any::plan p = a.known;
-    if (a.count.pointer != nullptr) p.set(a.count.get(), a.lead);
-    p.offsets = a.heads.count.get();
-    // On its way into the last cache while tickets are drawn, whoever gets which.
-    const auto ask = [&] {
-      const auto place = static_cast<int>(block.index());
-      if (block.thread() != workers) return;
-      p.prefetch(a.in, place);
-      block::prefetch_elements(a.heads.offsets, a.share * place, min(a.share * (place + 1), p.offsets));
-    };
-    const int tile = p.apart ? static_cast<int>(block.index()) : a.others.first(block, memory.pipeline.look_back, ask);
-    const bool works = block.thread() < workers, exists = tile < p.tiles;
-    const auto with_part = [&](auto loading, auto f) {
-      any::template with_part<decltype(loading)::value>(block, memory, p, tile, 0, f);
-    };
-    if (exists) {
-      if (works)
-        with_part(std::true_type{}, [&](const auto& mine) { block::load_async(block, a.in, mine, mine.slots); });
-      simt::copy_async_commit();
-      mark_tile(block, memory, a, p, tile);
-      p.from = memory.from;
-      p.to = memory.to;
-      if (works) with_part(std::false_type{}, [&](const auto& mine) { any::fold(block, memory, a, mine, 0); });
-      if (p.apart && tile > 0)
-        fold_before(block, memory, a, p.data.element(std::int64_t(tile) * (p.vectors * workers)));
-      block.sync();
-    }
-    if (!works) {
-      const block::tile_exchange<Block, typename any::sum, typename any::look_back> exchange{
-          block, a.others, memory.pipeline, tile, p.tiles, 0, false};
-      if (exists)
-        any::join_warps(block, memory, a, p, tile, 0,
-                        [&](const auto& all, bool has_init, const auto& init, const auto& op) {
-                          return p.apart && tile > 0 ? before_tile(memory, a) : exchange(all, has_init, init, op);
-                        });
-      if (block.thread() == workers) a.others.template leave<simt::order::relaxed>(block, memory.pipeline.look_back);
-    }
-    block.sync();
-    if (exists && works)
-      with_part(std::false_type{}, [&](const auto& mine) { any::write(block, memory, a, p, mine, tile, 0); });
-    a.others.finish(block, memory.pipeline.look_back, p.tiles);
-  }
-
-private:
-  /// Folds what the tile's first segment has in front of it, by all warps: any element where that is none, or not asked for.
-  PMPP_HOST_DEVICE static void fold_before(auto& block, shared& memory, const typename any::arguments& a,
-                                           std::int64_t begin) {
-    const bool goes_on = memory.start >= 0 && begin < memory.to && (memory.heads[0][0] & 1) == 0;
-    const std::int64_t start = goes_on ? memory.start : begin - 1;
-    const int n = static_cast<int>(begin - start), share = detail::share_of_rows(n, warps);
-    constexpr int rows = sizeof(A) <= 8 ? 8 : 4;
-    const A folded = detail::fold_rows<A, rows>(block, a.op, n, block.warp(), warps, [&](int i) -> A {
-      const A item = static_cast<A>(a.in[start + i]);
-      return Exclusive && i == 0 ? static_cast<A>(a.op(a.init, item)) : item;
-    });
-    if (block.lane() == 0) memory.share[block.warp()] = folded;
-    if (block.thread() == 0) memory.shares = ceil_div(n, share);
-  }
-  PMPP_HOST_DEVICE static typename any::sum before_tile(const shared& memory, const typename any::arguments& a) {
-    A all = memory.share[0];
-    for (int w = 1; w < memory.shares; ++w) all = static_cast<A>(a.op(all, memory.share[w]));
-    return any::sum::of(all, 0);
-  }
-
-  /// Marks the offsets that lie in the tile, one bit an element: offset after offset, equal ones passed over. Two barriers or more.
-  PMPP_HOST_DEVICE static void mark_tile(auto& block, shared& memory, const typename any::arguments& a,
-                                         const typename any::plan& p, int tile) {
-    constexpr int batch = 4;
-    const auto offset = [&](std::int64_t s) { return static_cast<std::int64_t>(a.heads.offsets[s]); };
-    const int vectors = p.vectors * workers, of_warp = p.vectors * simt::warp_size * Items;
-    const std::int64_t begin = p.data.element(std::int64_t(tile) * vectors);
-    const std::int64_t end = min(begin + std::int64_t(vectors) * Items, p.data.n);  // where empty segments stop, too
-    // Not past the first offset from `low` on that is at least `element`, and no more than a batch in front of it.
-    const auto skip = [&](std::int64_t low, std::int64_t element) {
-      for (std::int64_t high = p.offsets; high - low > batch * threads;) {
-        const std::int64_t piece = ceil_div(high - low, std::int64_t(threads)),
-                           i = low + (block.thread() + 1) * piece - 1;
-        low += block.sync_count(i < high && offset(i) < element) * piece;
-        high = min(high, low + piece - 1);
-      }
-      return low;
-    };
-    std::int64_t low = skip(0, begin), at[batch], from = 0, to = 0, start = -1;
-    const auto load = [&] {
-      for (int k = 0; k < batch; ++k) {
-        const std::int64_t s = low + k * threads + block.thread();
-        at[k] = s < p.offsets ? offset(s) : end;
-      }
-    };
-    // All that is asked for is on its way before anything is waited for.
-    const bool is_last_warp = block.thread() == workers;
-    if (is_last_warp && p.offsets > 0) {
-      from = offset(0);
-      to = offset(p.offsets - 1);
-      if (low > 0) start = offset(low - 1);
-    }
-    load();
-    for (int i = block.thread(); i < any::warps * any::words_of_heads; i += threads) memory.heads[0][i] = 0;
-    if (is_last_warp) {
-      memory.from = from;
-      memory.to = to;
-      memory.start = static_cast<int>(start);
-    }
-    simt::copy_async_wait<0>();
-    block.sync();
-    if (p.apart && tile > 0) {
-      int last = -1;
-      for (int k = 0; k < batch; ++k)
-        if (at[k] < begin) last = static_cast<int>(at[k]);
-      last = block.warp_max(last);
-      if (block.lane() == 0 && last >= 0) simt::atomic_max(&memory.start, last);
-    }
-    const auto mark = [&](std::int64_t element) {
-      const int place = static_cast<int>(element - begin);
-      const auto warp =
-          static_cast<int>(p.of_worker.quotient(static_cast<unsigned>(place) / (simt::warp_size * Items)));
-      const int bit = place - warp * of_warp;
-      simt::atomic_or(&memory.heads[0][warp * any::words_of_heads + bit / 32], 1u << bit % 32);
-    };
-    for (int i = 0;; ++i) {
-      if (i > 0) load();
-      for (int k = 0; k < batch; ++k) {
-        const std::int64_t left = block.shuffle_up(at[k], 1);  // equals would wait for each other
-        if (at[k] >= begin && at[k] < end && (block.lane() == 0 || at[k] != left)) mark(at[k]);
-      }
-      if (block.sync_count(at[batch - 1] < end) < threads) return;
-      low += batch * threads;
-      const std::int64_t last = offset(low - 1);
-      if (offset(low - batch * threads) == last) low = skip(low, last + 1);
-    }
-  }
-};
-
 /// Enqueues the scan on a GPU or runs it in the emulator.
 template <segmented_tuning Tuning, bool Exclusive, class A, class P, class In, class Heads, class Out, class Op>
 void segmented_scan_on_blocks(const char* function, const P& where, const input<In>& in, const Heads& begins,
                               const Out& out, const A& init, Op op) {
   if (in.count.bound == 0) return;
   if constexpr (!Heads::compared && max(sizeof(A), sizeof(value_of<In>)) <= 16) {
-    using kernel = few_segmented_scan_kernel<In, typename Heads::Offsets, Out, Op, A, Exclusive>;
-    const std::int64_t n = in.count.bound, offsets = begins.count.bound;
-    if (max(n, offsets) <= min(Tuning.few_to_scan, std::int64_t(kernel::tile)))
-      return pmpp::launch(where, 1, kernel::threads_for(n, offsets), kernel{},
-                          typename kernel::arguments{in.first, in.count, begins.offsets, begins.count, out, op, init});
+    using kernel = direct_segmented_scan_kernel<In, typename Heads::Offsets, Out, Op, A, Exclusive>;
+    using arguments = typename kernel::arguments;
+    const std::int64_t n = in.count.bound, segments = begins.count.bound - 1, average = n / segments;
+    // More have to be of lengths at which warps and blocks have enough and not too much of one.
+    if (max(n, segments) <= Tuning.scan_directly ||
+        (n / 8 <= Tuning.scan_directly && average >= 16 && average <= 2 * kernel::chunk)) {
+      arguments x{in.first, in.count, begins.offsets, begins.count,
+                  out,      op,       init,           {n, segments, machine_of(where).multiprocessors}};
+      scratch memory(where, kernel::slots::payload_bytes(x.known.chunks), arguments::state_bytes(x.known.chunks));
+      if (x.known.chunks > 0) x.use(memory);
+      return pmpp::launch(where, x.known.blocks(), kernel{}, x);
+    }
   }
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead, bool aligned, const Heads& heads) {
     using kernel = segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items, decltype(tuning)::value>;
@@ -657,28 +512,12 @@ void segmented_scan_on_blocks(const char* function, const P& where, const input<
     const int vectors = block::vectors_of_tile(share, most);
     if (share > vectors) lead = block::lead_of_line(in.first, lead, vectors * items - 1, items);
     plan p(in.count.bound, lead, vectors);
-    [[maybe_unused]] bool is_short = false;  // of heads that are compared it is not asked
-    if constexpr (!Heads::compared) {
-      is_short = p.tiles <= most_blocks && heads.count.bound <= 1 << 14;  // warps find more by themselves sooner
-      if constexpr (std::is_pointer_v<In> && std::is_pointer_v<Out> && sizeof(A) <= 16)
-        p.apart = is_short && p.tiles > 1 && in.count.bound <= Tuning.apart &&
-                  static_cast<const void*>(in.first) != static_cast<const void*>(out);
-    }
-    const std::int64_t linked = p.tiles == 1 || p.apart ? 0 : p.tiles;
+    const std::int64_t linked = p.tiles == 1 ? 0 : p.tiles;
     scratch memory(where, look_back::payload_bytes(linked), linked == 0 ? 0 : look_back::state_bytes(linked));
-    std::int64_t heads_bound = 0;
-    if constexpr (!Heads::compared) heads_bound = heads.count.bound;
-    const auto run = [&](const auto& short_or_not) {
-      launch_kernel<kernel::threads>(
-          where, grid{min<std::int64_t>(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, short_or_not,
-          typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
-                                     ceil_div(heads_bound, min<std::int64_t>(p.tiles, most_blocks)),
-                                     look_back(memory.state(), memory.data(), p.tiles)});
-    };
-    if constexpr (!Heads::compared)
-      if (is_short)
-        return run(short_segmented_scan_kernel<In, Heads, Out, Op, A, Exclusive, items, decltype(tuning)::value>{});
-    run(kernel{});
+    launch_kernel<kernel::threads>(
+        where, grid{min<std::int64_t>(p.tiles, most_blocks), kernel::threads, p.shared_bytes()}, kernel{},
+        typename kernel::arguments{in.first, in.count, heads, out, op, init, p, lead, aligned,
+                                   look_back(memory.state(), memory.data(), p.tiles)});
   };
   const auto start = [&](auto wide, std::int64_t lead, std::int64_t lead_of_output, const Heads& heads) {
     // Computed elements may be much wider than what they are made of: such vectors would not fit shared memory.

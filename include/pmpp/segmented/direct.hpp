@@ -138,7 +138,11 @@ struct direct_reduce_kernel {
     const bool finder = block.warp() == folders / lanes;
     for (std::int64_t task = block.index(); task < max(p.tasks, p.chunks); task += block.count()) {
       bool left = false;
-      if (finder && task < p.chunks) find_crossing(block, memory, a, p, task);
+      if (finder && task < p.chunks) {
+        const numbered_segment found =
+            detail::crossing_segment(block, a.offsets, p.segments, task << p.chunk_bits, p.alone);
+        if (block.lane() == 0) memory.crossing = {found.index, found.span.begin, found.span.end};
+      }
       if (p.each > lanes && task < p.tasks)
         fold_by_block(block, memory, a, p, task);
       else if (!finder && task < p.tasks)
@@ -312,35 +316,6 @@ private:
         fold_by_block(block, memory, a, p, index_of(p, w * lanes + simt::trailing_zeros(rest), task));
         block.sync();
       }
-  }
-
-  /// Finds the segment of the first element of a chunk, as block::warp_search, and keeps the offsets that it has seen. It is as good as
-  /// none if those left together are no longer than one that a block folds alone: where lengths are even, after a step or two.
-  PMPP_HOST_DEVICE static void find_crossing(auto& block, shared& memory, const arguments& a, const plan& p,
-                                             std::int64_t chunk) {
-    const std::int64_t element = chunk << p.chunk_bits;
-    value_of<Offsets> begin = a.offsets[0], end{};  // of those left, if they are known to end
-    std::int64_t index = 0;
-    bool ends = false;
-    const auto length = [&] { return static_cast<std::int64_t>(end) - static_cast<std::int64_t>(begin); };
-    for (std::int64_t after = p.segments; after > index;) {
-      const std::int64_t piece = (after - index + (lanes - 1)) >> floor_log2(lanes);
-      const std::int64_t last = index + (block.lane() + 1) * piece - 1;  // of the lane's piece
-      value_of<Offsets> seen{};
-      if (last < after) seen = a.offsets[last + 1];
-      const int pieces = block.warp_add(last < after && static_cast<std::int64_t>(seen) <= element ? 1 : 0);
-      if (pieces > 0) begin = block.shuffle(seen, pieces - 1);
-      index += pieces * piece;
-      if (after > index + piece - 1) {
-        after = index + piece - 1;
-        end = block.shuffle(seen, min(pieces, lanes - 1));
-        ends = true;
-      }
-      if (ends && length() <= p.alone) break;
-    }
-    const bool found = index < p.segments && length() > p.alone;
-    if (block.lane() == 0)
-      memory.crossing = {index, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(found ? end : begin)};
   }
 
   /// The share of a chunk in the segment that goes on into it, if that is too long for a block alone.

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sums and scans of segments of few elements, where latency is all: little code, and two rounds of loads that wait for each other.
-//
-//   Sums: a warp folds a segment, each lane adjacent elements, and then the lanes by a tree. No shared memory, no barrier.
-//   Scans: one block has all elements in registers, a thread a few adjacent ones. Threads mark where segments begin, a byte an
-//   element; they scan from mark to mark, and what they end with is joined (block/segmented_scan.hpp). Three barriers.
+// Sums of segments of few elements, where latency is all: little code, and two rounds of loads that wait for each other. A warp
+// folds a segment, each lane adjacent elements, and then the lanes by a tree. No shared memory, no barrier. Also what the kernels of
+// other short inputs have in common (direct.hpp, direct_scan.hpp).
 #pragma once
 
 #include <cstdint>
 
 #include <pmpp/block/reduce.hpp>
-#include <pmpp/block/segmented_scan.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/launch.hpp>
 #include <pmpp/simt/early.hpp>
@@ -49,6 +46,46 @@ PMPP_HOST_DEVICE A fold_rows(Block& block, const Op& op, int n, int warp, int wa
   return sum;
 }
 
+/// [begin, end), of elements.
+struct segment_span {
+  std::int64_t begin, end;
+  PMPP_HOST_DEVICE std::int64_t length() const { return end - begin; }
+};
+/// Which segment it is.
+struct numbered_segment {
+  std::int64_t index;
+  segment_span span;
+};
+
+/// The segment of an element, by a warp, as block::warp_search, of which the offsets that are seen are kept. It is as good as none, an empty
+/// one, if those left together have no more than `alone` elements: where lengths are even, after a step or two.
+template <class Block, class Offsets>
+PMPP_HOST_DEVICE numbered_segment crossing_segment(Block& block, const Offsets& offsets, std::int64_t segments,
+                                                   std::int64_t element, std::int64_t alone) {
+  constexpr int lanes = simt::warp_size;
+  value_of<Offsets> begin = offsets[0], end{};  // of those left, if they are known to end
+  std::int64_t index = 0;
+  bool ends = false;
+  const auto length = [&] { return static_cast<std::int64_t>(end) - static_cast<std::int64_t>(begin); };
+  for (std::int64_t after = segments; after > index;) {
+    const std::int64_t piece = (after - index + (lanes - 1)) >> floor_log2(lanes);
+    const std::int64_t last = index + (block.lane() + 1) * piece - 1;  // of the lane's piece
+    value_of<Offsets> seen{};
+    if (last < after) seen = offsets[last + 1];
+    const int pieces = block.warp_add(last < after && static_cast<std::int64_t>(seen) <= element ? 1 : 0);
+    if (pieces > 0) begin = block.shuffle(seen, pieces - 1);
+    index += pieces * piece;
+    if (after > index + piece - 1) {
+      after = index + piece - 1;
+      end = block.shuffle(seen, min(pieces, lanes - 1));
+      ends = true;
+    }
+    if (ends && length() <= alone) break;
+  }
+  const bool found = index < segments && length() > alone;
+  return {index, {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(found ? end : begin)}};
+}
+
 template <class In, class Offsets, class Out, class Op, class A>
 struct few_segmented_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
@@ -81,81 +118,6 @@ struct few_segmented_reduce_kernel {
     }
     sum = block::warp_reduce(block, sum, a.op, max(1, ceil_div(n, share)));
     if (block.lane() == 0) a.out[s] = static_cast<value_of<Out>>(n > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
-  }
-};
-
-template <class In, class Offsets, class Out, class Op, class A, bool Exclusive>
-struct few_segmented_scan_kernel {
-  static constexpr bool begins_early = simt::can_begin_early;
-  /// Elements of a thread at most; threads of a block, and elements, at most.
-  static constexpr int items = max(1, min(8, 32 / int(sizeof(A)))), most_threads = 1024, tile = most_threads * items,
-                       threads = most_threads;
-
-  struct shared {
-    std::uint8_t marks[tile];
-    block::parts_memory<A> parts;
-  };
-  struct arguments {
-    In in;
-    item_count count;
-    Offsets offsets;
-    item_count offset_count;
-    Out out;
-    Op op;
-    A init;  ///< of an exclusive scan
-  };
-
-  /// Threads for so many elements and offsets: one for each of few; more have several, so that fewer warps are to be joined.
-  static int threads_for(std::int64_t elements, std::int64_t offsets) {
-    const std::int64_t wanted =
-        max(ceil_div(max(elements, offsets), std::int64_t(items)), min(elements, std::int64_t(256)));
-    return static_cast<int>(min(std::int64_t(most_threads), round_up(wanted, std::int64_t(simt::warp_size))));
-  }
-
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    simt::previous_kernels_done();
-    const int n = static_cast<int>(a.count.get()), offsets = static_cast<int>(a.offset_count.get());
-    const int each = ceil_div(n, block.threads()), first = block.thread() * each;
-    const auto offset = [&](int s) { return static_cast<int>(a.offsets[s]); };
-    A y[items]{};
-    for (int k = 0; k < items; ++k)
-      if (k < each && first + k < n) y[k] = static_cast<A>(a.in[first + k]);
-    const int from = offsets > 0 ? offset(0) : 0, to = offsets > 0 ? offset(offsets - 1) : 0;
-    for (int i = block.thread(); i < n; i += block.threads()) memory.marks[i] = 0;
-    block.sync();
-    constexpr int batch = 4;
-    for (int next = block.thread(); next + 1 < offsets; next += batch * block.threads()) {
-      int begin[batch], end[batch];
-      for (int k = 0; k < batch; ++k) {
-        const int s = min(next + k * block.threads(), offsets - 2);
-        begin[k] = offset(s);
-        end[k] = offset(s + 1);
-      }
-      for (int k = 0; k < batch; ++k)
-        if (begin[k] < end[k] && next + k * block.threads() + 1 < offsets) memory.marks[begin[k]] = 1;
-    }
-    block.sync();
-    const auto item = [&](int i) { return min(max(i - first, 0), each); };
-    const int begin = item(from), end = item(to);
-    unsigned heads = 0;
-    for (int k = 0; k < items; ++k)
-      if (k >= begin && k < end && memory.marks[first + k] != 0) {
-        heads |= 1u << k;
-        if (Exclusive) y[k] = static_cast<A>(a.op(a.init, y[k]));
-      }
-    const segment_part<A> own = block::scan_items(y, heads, begin, end, a.op);
-    const segment_part<A> before =
-        block::join_before<false>(block, memory.parts, own, segment_part<A>{}, join_parts<A, Op>{a.op});
-    block::join_items(y, before, heads, begin, end, a.op);
-    for (int k = 0; k < items; ++k)
-      if (k >= begin && k < end) {
-        const A& result = !Exclusive              ? y[k]
-                          : (heads >> k & 1) != 0 ? a.init
-                          : k == begin            ? before.value
-                                                  : y[max(k - 1, 0)];
-        a.out[first + k] = static_cast<value_of<Out>>(result);
-      }
   }
 };
 
