@@ -75,6 +75,24 @@ TEST_ALL_PLACES("rows of equal length") {
                            test::by_key{});
 }
 
+TEST_ALL_PLACES("short rows, few and many: a warp for each") {
+  const std::int64_t many = 8 * 132 + 3;
+  for (const std::int64_t rows : {std::int64_t(5), many})
+    for (const std::int64_t length : test::some_of({1, 8, 32, 33, 100, 256, 257, 512, 513}))
+      for (const std::int64_t k : test::some_of<std::int64_t>({1, 2, 16, 17, 33, 64, 65})) {
+        if (k > length || (rows == many && length > 256 && k > 2)) continue;
+        const std::int64_t from = draw_below(4), n = rows * length + from;
+        const auto few_values = [](std::int64_t) { return draw_below(20); };
+        check_batch<pmpp::top_k_tuning{}, where>(elements<float>(n, few_values), length, k, pmpp::greater{}, from);
+        if (rows == many && length > 33) continue;
+        check_batch<pmpp::top_k_tuning{}, where>(elements<std::uint64_t>(n, few_values), length, k, pmpp::less{}, from);
+        check_batch<pmpp::top_k_tuning{}, where>(
+            elements<std::uint8_t>(n, [](std::int64_t) { return 250 + draw_below(6); }), length, k, pmpp::less{}, from);
+        check_batch<pmpp::top_k_tuning{}, where>(elements<double>(n, [](std::int64_t) { return draw_below(60) - 30; }),
+                                                 length, k, pmpp::greater{}, from);
+      }
+}
+
 TEST_ALL_PLACES("the first of equals, wherever rows begin") {
   for (const std::int64_t from : {0, 1, 3})
     for (const std::int64_t length : {1001, 3000}) {

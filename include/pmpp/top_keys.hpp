@@ -2,6 +2,7 @@
 //
 // Which kernels find the k first numbers of rows:
 //
+//   many short rows                          short_rows_kernel: a warp for each
 //   k = 1                                    first_key_kernel
 //   rows that blocks hold in shared memory   held_rows_kernel; all of rows in any order: put_all_kernel
 //   a few long rows                          spread_rows_kernel: by all multiprocessors, whose shared memory holds them
@@ -33,6 +34,7 @@
 #include <pmpp/top_keys/rows.hpp>
 #include <pmpp/top_keys/kernels.hpp>
 #include <pmpp/top_keys/held.hpp>
+#include <pmpp/top_keys/short_rows.hpp>
 #include <pmpp/top_keys/spread.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -187,6 +189,17 @@ public:
     a.parts = divisor(parts);
     a.stage = selection_stage::part;
     pmpp::launch(where, kernel::shape(most_rows * parts, threads), kernel{}, a);
+  }
+
+  /// Short rows: a warp takes the k first one after the other. False: rows are long, or few, or k is large.
+  bool by_warps(const equal_rows& rows, std::int64_t k, const Output& output) const {
+    using kernel = short_rows_kernel<source_type, Output>;
+    const bool are_many = rows.rows >= std::int64_t(8) * machine_of(where).multiprocessors;
+    const std::int64_t most_k = are_many && rows.length <= Tuning.of_a_warp ? 4 * Tuning.by_a_warp : Tuning.by_a_warp;
+    if (rows.length > kernel::longest || k > most_k) return false;
+    pmpp::launch(where, ceil_div(rows.rows, std::int64_t(kernel::warps)), kernel{},
+                 typename kernel::arguments{source, rows, k, output});
+    return true;
   }
 
   /// Rows that blocks hold in shared memory, or that come whole in any order. False: they are too long, or so short or many that
@@ -448,6 +461,8 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
     constexpr int width = min(decltype(items)::value, 16);
     using ways = number_selection<Tuning, Code, P, In, width, Output, Order>;
     const std::int64_t longest = min(Tuning.longest_row, ways::longest_row);
+    if constexpr (Batched)
+      if (ways{where, {in, lead}}.by_warps(equal_rows{count, length, rows}, k, output)) return;
     if (length <= longest && ways{where, {in, lead}}.held(equal_rows{count, length, rows}, k, output)) return;
     if (length <= longest && (k == 1 || k <= ways::most_k(where) || length <= 2 * ways::most_k(where))) {
       const ways all{where, {in, lead}};
@@ -479,8 +494,8 @@ bool select_in_segments(const P& where, const In& in, const input<Offsets>& offs
   block::with_access(in, [&](auto items, std::int64_t lead) {
     using ways = number_selection<Tuning, Code, P, In, decltype(items)::value, Output>;
     const std::int64_t segments = offsets.count.bound - 1;
-    const bool short_ones =
-        segments > std::int64_t(16) * machine_of(where).multiprocessors && n <= segments * Tuning.sorting.segment;
+    const bool short_ones = segments > std::int64_t(16) * machine_of(where).multiprocessors &&
+                            n <= segments * Tuning.sorting.segment * (k > 1 ? 4 : 1);
     if (short_ones || (k > 1 && k > ways::most_k(where)) || n > ways::longest_row) return;
     const ways all{where, {in, lead}};
     all.few(offset_rows<Offsets>{offsets.first, offsets.count}, segments, ceil_div(n, segments), k, output, true);

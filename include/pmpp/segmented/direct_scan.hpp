@@ -38,13 +38,14 @@ template <class In, class Offsets, class Out, class Op, class A, bool Exclusive>
 struct direct_segmented_scan_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int lanes = simt::warp_size, warps = 8, threads = warps * lanes;
-  static constexpr int rows = max(1, min(8, 32 / int(sizeof(A)))), strip = rows * lanes;  ///< that a warp scans at a time
+  static constexpr int rows = max(1, min(8, 32 / int(sizeof(A)))),
+                       strip = rows * lanes;  ///< that a warp scans at a time
   static constexpr int chunk = warps * strip;
   using slots = block::tile_state<A>;
 
   struct shared {
-    int chunk;  ///< the block's
-    bool last;  ///< of the blocks that have chunks
+    int chunk;                  ///< the block's
+    bool last;                  ///< of the blocks that have chunks
     segment_span long_ones[2];  ///< that cross the chunk's begin, its end; or none
     A totals[2][warps];         ///< of each warp's strip, of two rounds
     A prefix;                   ///< of the segment that goes on into the chunk
@@ -82,10 +83,10 @@ struct direct_segmented_scan_kernel {
     item_count offset_count;
     Out out;
     Op op;
-    A init;      ///< of an exclusive scan
-    plan known;  ///< for counts that the host knows; for their bounds where only the device does
+    A init;                     ///< of an exclusive scan
+    plan known;                 ///< for counts that the host knows; for their bounds where only the device does
     unsigned* state = nullptr;  ///< zero; tickets taken, and blocks that wait for no other any more,
-    slots sums{};  ///< what chunks have that others wait for
+    slots sums{};               ///< what chunks have that others wait for
 
     static constexpr std::size_t header_bytes = 256;
     static std::size_t state_bytes(int chunks) {

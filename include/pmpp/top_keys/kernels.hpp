@@ -50,7 +50,8 @@ struct top_k_sorting {
   std::int64_t bytes = 1 << 22;  ///< of keys, as many as one launch sorts with their places
   std::int64_t keys = 1 << 23;   ///< in one row whose places are not asked for, for k past `many`,
   int share = 50;                ///< and n / k up to which any more are sorted. 5,482,263, k 9350: 100 (122)
-  std::int64_t segment = 32;     ///< elements of many segments on average. 425,906 segments of one: block by block 489
+  /// Elements of many segments on average for k = 1, four times as many for more. 131,072 segments of 64 u64, k 10: 269 (1189).
+  std::int64_t segment = 64;
 };
 
 /// How top_k writes what it finds: in order, or as it comes, which takes less time.
@@ -67,6 +68,8 @@ struct top_k_tuning {
   int sort_from = 16;              ///< n / k up to which everything is sorted if a block has no room for k keys
   int together = 1 << 24;          ///< elements of rows that are sorted at once then, eight or more
   std::int64_t short_row = 1024;   ///< elements of short rows
+  int by_a_warp = 16;              ///< k up to which a warp takes them one after the other; four times that of
+  int of_a_warp = 256;             ///< so many elements in many rows. 131,072 rows of 128, k 8: 138 us (900)
   std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
   std::int64_t held = 1 << 17;     ///< elements for each multiprocessor, of rows that blocks hold in shared memory
   std::int64_t held_slice = 8192;  ///< of such a row more blocks hold a part each, if that helps
