@@ -123,9 +123,9 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
 /// \param out  an iterator, or a range as long as r; visible to `where`. Only out[offsets[0]] ... out[offsets[segments] -
 ///             1] are written.
 /// \return the iterator past r's last element in out.
-/// The accumulator is accumulator_of<T>. In place is allowed (out begins where r begins). Scratch: 16 bytes a tile of
-/// 100 KB, as zeroed state of the workspace, or one allocation in stream order. Cost: n elements and segments + 1
-/// offsets read, n written; one launch. \throws as segmented_reduce. Example: test/segmented.cpp, scans.
+/// The accumulator is accumulator_of<T>. In place is allowed (out begins where r begins). Scratch: up to 16 bytes
+/// for every 100 KB, of short inputs for every 8 KB, as zeroed state of the workspace, or one allocation in stream order.
+/// Cost: n elements and segments + 1 offsets read, n written; one launch. \throws as segmented_reduce. Example: test/segmented.cpp, scans.
 template <segmented_tuning Tuning = segmented_scan_tuning, execution_policy P, range_for<P> R, range_for<P> Offsets,
           output_for<P> O, class Op = plus>
 auto segmented_inclusive_scan(const P& where, R&& r, Offsets&& offsets, O&& out, Op op = {}) {
