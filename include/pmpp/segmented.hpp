@@ -14,8 +14,8 @@
 // ranges of one segment; no identity is needed. The same bits on every run.
 //
 //   segmented_reduce                    segmented/reduce.hpp; segmented/direct.hpp for short inputs and long segments
-//   segmented_inclusive_scan            segmented/by_offsets.hpp
-//   both, of few elements               segmented/few.hpp
+//                                       of few elements segmented/few.hpp
+//   segmented_inclusive_scan            segmented/by_offsets.hpp; segmented/direct_scan.hpp for short inputs
 //   reduce_by_key, run_length_encode    segmented/by_key.hpp
 //
 // (PMPP ch. 11, 14; Schwartz, 1980; Merrill and Garland, 2016.)

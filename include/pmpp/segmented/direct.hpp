@@ -58,12 +58,7 @@ struct direct_reduce_kernel {
                         any_order && std::is_same_v<decltype(order::in_order(std::declval<const Op&>())), const Op&>;
   static_assert(Items == 1 || any_order);
 
-  /// [begin, end)
-  struct segment {
-    std::int64_t index, begin, end;
-
-    PMPP_HOST_DEVICE std::int64_t length() const { return end - begin; }
-  };
+  using segment = numbered_segment;
   struct shared {
     block::reduce_memory<A> reduced;
     segment crossing;                            ///< the one that goes on into the chunk
@@ -139,9 +134,8 @@ struct direct_reduce_kernel {
     for (std::int64_t task = block.index(); task < max(p.tasks, p.chunks); task += block.count()) {
       bool left = false;
       if (finder && task < p.chunks) {
-        const numbered_segment found =
-            detail::crossing_segment(block, a.offsets, p.segments, task << p.chunk_bits, p.alone);
-        if (block.lane() == 0) memory.crossing = {found.index, found.span.begin, found.span.end};
+        const segment found = detail::crossing_segment(block, a.offsets, p.segments, task << p.chunk_bits, p.alone);
+        if (block.lane() == 0) memory.crossing = found;
       }
       if (p.each > lanes && task < p.tasks)
         fold_by_block(block, memory, a, p, task);

@@ -42,6 +42,11 @@ struct direct_segmented_scan_kernel {
                        strip = rows * lanes;  ///< that a warp scans at a time
   static constexpr int chunk = warps * strip;
   using slots = block::tile_state<A>;
+  /// [begin, end)
+  struct segment_span {
+    std::int64_t begin, end;
+    PMPP_HOST_DEVICE std::int64_t length() const { return end - begin; }
+  };
 
   struct shared {
     int chunk;                  ///< the block's
@@ -147,8 +152,7 @@ private:
       const A total = scan_strip(block, a, y, n - first, each);
       write(block, a, begin + first, n - first, each, y, carry, has_carry);
       if (!goes_on) return;
-      carry = has_carry ? static_cast<A>(a.op(carry, total)) : total;
-      has_carry = true;
+      append(a, carry, has_carry, total);
     }
   }
 
@@ -236,8 +240,10 @@ private:
     const std::int64_t begin = std::int64_t(own) * chunk, end = min(begin + chunk, p.n);
     if (block.warp() < 2) {
       segment_span s{};
-      if (const std::int64_t place = begin + block.warp() * chunk; own < p.chunks && place < p.n)
-        s = detail::crossing_segment(block, a.offsets, p.segments, place, p.alone()).span;
+      if (const std::int64_t place = begin + block.warp() * chunk; own < p.chunks && place < p.n) {
+        const numbered_segment found = detail::crossing_segment(block, a.offsets, p.segments, place, p.alone());
+        s = {found.begin, found.end};
+      }
       // One that goes on into the chunk has begun at its begin or before; one that crosses the end, after that.
       const bool counts = block.warp() == 0 ? s.begin <= begin : s.begin > begin && s.begin < end;
       if (!counts) s = {};

@@ -46,15 +46,10 @@ PMPP_HOST_DEVICE A fold_rows(Block& block, const Op& op, int n, int warp, int wa
   return sum;
 }
 
-/// [begin, end), of elements.
-struct segment_span {
-  std::int64_t begin, end;
-  PMPP_HOST_DEVICE std::int64_t length() const { return end - begin; }
-};
-/// Which segment it is.
+/// Which segment, and its elements [begin, end).
 struct numbered_segment {
-  std::int64_t index;
-  segment_span span;
+  std::int64_t index, begin, end;
+  PMPP_HOST_DEVICE std::int64_t length() const { return end - begin; }
 };
 
 /// The segment of an element, by a warp, as block::warp_search, of which the offsets that are seen are kept. It is as good as none, an empty
@@ -83,7 +78,7 @@ PMPP_HOST_DEVICE numbered_segment crossing_segment(Block& block, const Offsets& 
     if (ends && length() <= alone) break;
   }
   const bool found = index < segments && length() > alone;
-  return {index, {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(found ? end : begin)}};
+  return {index, static_cast<std::int64_t>(begin), static_cast<std::int64_t>(found ? end : begin)};
 }
 
 template <class In, class Offsets, class Out, class Op, class A>

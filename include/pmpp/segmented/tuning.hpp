@@ -15,8 +15,8 @@ struct segmented_tuning {
   int bytes = 80;      ///< of elements a thread: a tile has threads * bytes
   int stages = 2;      ///< tiles of segmented_reduce in shared memory: one is worked on, the others are on their way
   int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
-  std::int64_t few_to_reduce =
-      512;  ///< elements, and no more segments, that a warp for each segment folds (few.hpp; 0: never)
+  /// Elements, and no more segments, that a warp for each segment folds (few.hpp; 0: never).
+  std::int64_t few_to_reduce = 512;
   /// Up to so many elements, and some more in segments of suitable lengths, are scanned segment by segment (direct_scan.hpp; 0: never).
   std::int64_t scan_directly = 1 << 17;
   // segmented_reduce goes segment by segment (segmented/direct.hpp), with no tiles,
