@@ -91,6 +91,19 @@ TEST_ALL_PLACES("segments") {
     }
 }
 
+TEST_ALL_PLACES("segments of which some are long, of data of every kind") {
+  for (int turn = 0; turn < test::turns(10); ++turn) {
+    std::vector<int> offsets{static_cast<int>(draw_below(5))};
+    const std::int64_t segments = 1 + draw_below(12), longest = turn % 3 == 0 ? 9000 : 2500;
+    for (std::int64_t s = 0; s < segments; ++s)
+      offsets.push_back(offsets.back() + static_cast<int>(draw_below(draw_below(3) == 0 ? longest : 50)));
+    offsets.push_back(offsets.back() + 1200);  // past the longest that the first launch takes
+    const auto v = test::kind_of_data<float>(turn % 7, offsets.back() + 3);
+    for (const std::int64_t k : {std::int64_t(1), 1 + draw_below(30), 30 + draw_below(226)})
+      check_rows<small, where>(v, offsets, k);
+  }
+}
+
 TEST_ALL_PLACES("a length that the device knows") {
   const auto v = elements<float>(2000, [](std::int64_t) { return draw_below(1 << 20); });
   const auto data = where::put(v);
@@ -137,6 +150,8 @@ TEST_CASE("other orders of blocks and threads") {
     const auto v = elements<tagged>(2000, [](std::int64_t) { return draw_below(40); });
     check_top_k<tiny, test::device_place>(v, 20, by_key{});
     check_rows<tiny, test::device_place>(v, {0, 100, 101, 1500, 2000}, 20, by_key{});
+    const auto w = elements<float>(5500, [](std::int64_t) { return draw_below(4000); });
+    for (const std::int64_t k : {1, 20}) check_rows<small, test::device_place>(w, {0, 100, 2101, 3500, 5500}, k);
   });
 }
 #endif

@@ -9,6 +9,7 @@
 
 namespace {
 
+using test::check_rows;
 using test::check_top_k;
 using test::contradicting;
 using test::draw_below;
@@ -30,6 +31,13 @@ TEST_ALL_PLACES("elements of 1, 2 and 8 bytes, indices of 1, 4 and 8") {
                                               pmpp::less{}, (n - k) / 7);
       if (n > 7) check_top_k<tiny, where, std::uint8_t>(elements<std::uint8_t>(200, [](auto i) { return i; }), k % 60);
     }
+}
+
+TEST_ALL_PLACES("segments of 8-byte elements, some of them long") {
+  for (int kind = 0; kind < 7; ++kind)
+    for (const std::int64_t k : test::some_of({1, 7, 100}))
+      check_rows<tiny, where>(test::kind_of_data<double>(kind, 9000), {0, 3000, 3001, 3001, 3300, 8999}, k,
+                              pmpp::less{});
 }
 
 TEST_ALL_PLACES("a comparator that contradicts itself") {

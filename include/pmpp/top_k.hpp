@@ -293,9 +293,9 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
 /// \param values_out   an iterator, or a range with room for k elements for each segment: those of segment s begin at
 ///                     place s * k.
 /// \param indices_out  the same for integers: places in the segment, from 0 on.
-/// As top_k, but a block goes through a whole segment, so that segments that are few and long do not use the machine:
-/// call batched_top_k for those of equal length. One launch, no scratch, for numbers and k up to 4096 (2048 where elements
-/// have 8 bytes); else the segments are sorted.
+/// As top_k: a block takes a segment, several a long one, whose length the host need not know. For numbers and k up to 4096 (2048 where
+/// elements have 8 bytes) one launch without scratch where none can be long (n up to 2048, or up to four times the average and 16,384;
+/// k = 1: 2^21), else two, and scratch. Many short segments, those of other elements, and all for a larger k, are sorted.
 /// \throws as top_k; std::invalid_argument for no offsets. Example: test/top_k.cpp, segments.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,
           output_for<P> V, output_for<P> X, class Comp = greater>

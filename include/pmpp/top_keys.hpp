@@ -8,6 +8,7 @@
 //   a few long rows                          spread_rows_kernel: by all multiprocessors, whose shared memory holds them
 //   rows that a block takes alone            top_keys_kernel
 //   longer ones                              sample_keys_kernel, top_keys_kernel
+//   segments                                 held_rows_kernel, or first_key_kernel; long ones by parts, by top_keys_kernel or the latter
 //   k past half of the room of a large block keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
 //                                            first come to its front (nth_element.hpp) where any order will do; those of
 //                                            several rows to one list, which is sorted by rows at the end
@@ -34,6 +35,8 @@
 #include <pmpp/top_keys/rows.hpp>
 #include <pmpp/top_keys/kernels.hpp>
 #include <pmpp/top_keys/held.hpp>
+#include <pmpp/top_keys/lists.hpp>
+#include <pmpp/top_keys/segments.hpp>
 #include <pmpp/top_keys/short_rows.hpp>
 #include <pmpp/top_keys/spread.hpp>
 
@@ -42,88 +45,6 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 namespace detail {
-
-/// Writes all elements, in order. Of several rows the places of keys have the number of the row above the `place_bits` of that in
-/// the row, if there are such.
-template <class Source, class Output>
-struct put_all_kernel {
-  using keys = typename Source::keys;
-  static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = 256, each = 4;
-  struct arguments {
-    Source source;
-    equal_rows rows;
-    int place_bits;
-    Output output;
-  };
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
-    simt::previous_kernels_done();
-    const std::int64_t n = a.rows.count.get(), length = a.rows.length;
-    const bool narrow = n >> 32 == 0 && length >> 32 == 0;  // divisions of 64 bits are long
-    for (std::int64_t own = block.index() * threads * each + block.thread(); own < n;
-         own += block.count() * threads * each) {
-      typename keys::code x[each]{};  // all loads at a time
-      for (int u = 0; u < each; ++u)
-        if (own + u * threads < n) x[u] = a.source.code(own + u * threads);
-      for (int u = 0; u < each; ++u) {
-        const std::int64_t i = own + u * threads;
-        if (i >= n) break;
-        const std::int64_t row =
-                               narrow ? static_cast<std::uint32_t>(i) / static_cast<std::uint32_t>(length) : i / length,
-                           place = i - row * length;
-        a.output.put(row, place, keys::make(x[u], a.place_bits > 0 ? (row << a.place_bits) + place : place), 0);
-      }
-    }
-  }
-};
-
-/// The k first of sorted lists, one for each part of a row: the rank of a key is its place in its own list and how many keys
-/// of each other one come before it. Of numbers that are equal those of an earlier part do. Or the k first of each list, where
-/// these are rows of their own.
-template <class Source, class Output>
-struct join_lists_kernel {
-  using keys = typename Source::keys;
-  static constexpr bool begins_early = simt::can_begin_early;
-  static constexpr int threads = 256;
-  struct arguments {
-    equal_rows parts;
-    key_list<keys> list;
-    std::int64_t list_room, k;
-    int row_shift;  ///< of the row in the places of keys; 0: the lists are parts of one row
-    Output output;
-  };
-  template <class Block>
-  PMPP_HOST_DEVICE void operator()(Block& block, const arguments& a) const {
-    simt::previous_kernels_done();
-    const auto length = [&](std::int64_t part) { return min(a.k, a.parts.end(part) - a.parts.begin(part)); };
-    for (std::int64_t at = block.index() * threads + block.thread(); at < a.parts.rows * a.k;
-         at += block.count() * threads) {
-      const std::int64_t part = at / a.k;
-      std::int64_t rank = at % a.k;
-      if (rank >= length(part)) continue;
-      const auto x = a.list[part * a.list_room + rank];
-      if (a.row_shift > 0) {
-        a.output.put(part, rank, x, -(part << a.row_shift));
-        continue;
-      }
-      for (std::int64_t other = 0; other < a.parts.rows; ++other) {
-        if (other == part) continue;
-        std::int64_t low = 0, high = length(other);
-        while (low < high) {
-          const std::int64_t middle = (low + high) / 2;
-          const auto c = keys::code_of(a.list[other * a.list_room + middle]);
-          if (c < keys::code_of(x) || (c == keys::code_of(x) && other < part))
-            low = middle + 1;
-          else
-            high = middle;
-        }
-        rank += low;
-      }
-      if (rank < a.k) a.output.put(0, rank, x, a.parts.begin(part));
-    }
-  }
-};
 
 /// Numbers with this code, from an iterator; k of each row to `output`.
 template <top_k_tuning Tuning, class Code, class P, class In, int Items, class Output, class Order = sorted_order>
@@ -154,41 +75,93 @@ public:
     return {first, keys::wide ? memory.take<std::uint64_t>(count) : nullptr};
   }
 
-  /// k <= most_k, or 1, or no row has more elements than there is room for. Of no row more elements than `longest`.
-  template <class Rows>
-  void few(const Rows& rows, std::int64_t most_rows, std::int64_t longest, std::int64_t k, const Output& output,
-           bool one_block) const {
-    const machine& m = machine_of(where);
-    const std::int64_t resident = std::int64_t(Tuning.blocks) * m.multiprocessors;
-    if (k == 1) return first_of_each(rows, most_rows, longest, output, one_block ? 1 : resident);
-    using kernel = selecting<Rows>;
-    // Blocks are small where rows are short, or not long and so many that it counts how many run at once.
-    const bool is_short = longest <= Tuning.short_row || (longest <= 4 * Tuning.short_row && most_rows >= resident);
-    int threads = is_short ? Tuning.short_threads : Tuning.threads;
-    while (threads < kernel::threads &&
-           k > kernel::room_for(threads, !one_block && longest <= kernel::room_for(threads, true)))
-      threads *= 2;
+  /// k <= most_k, or 1, or no row has more elements than there is room for.
+  void few(const equal_rows& rows, std::int64_t k, const Output& output) const {
+    const std::int64_t resident = resident_blocks(), longest = rows.length;
+    if (k == 1) return first_of_each(rows, output);
+    using kernel = selecting<equal_rows>;
+    const int threads = threads_for(rows.rows, longest, k, true);
     typename kernel::arguments a{source,  rows,    k,     selection_stage::whole, divisor(1), 0, {}, {}, nullptr,
                                  nullptr, nullptr, output};
-    if (one_block || longest <= Tuning.one_block) {
-      pmpp::launch(where, kernel::shape(min(most_rows, 64 * resident), threads), kernel{}, a);
+    if (longest <= Tuning.one_block) {
+      pmpp::launch(where, kernel::shape(min(rows.rows, 64 * resident), threads), kernel{}, a);
       return;
     }
-    const std::int64_t parts = parts_of_row(most_rows, longest, resident * Tuning.threads / threads);
-    const std::int64_t of_list = parts * kernel::room_for(threads, true);
-    using sampling = sample_keys_kernel<source_type, Rows, Tuning>;
+    const std::int64_t parts = parts_of_row(rows.rows, longest, resident * Tuning.threads / threads);
+    a.part_room = kernel::room_for(threads, true);
+    using sampling = sample_keys_kernel<source_type, Tuning>;
     const typename sampling::arguments s = sample_shape<sampling>(rows, longest, k, source);
-    const std::int64_t slots = most_rows * sampling::most_slots;
+    const std::int64_t slots = rows.rows * sampling::most_slots, places = rows.rows * parts * a.part_room;
     scratch memory(where,
-                   list_bytes(slots) + list_bytes(most_rows) + list_bytes(most_rows * of_list) +
-                       scratch_bytes({static_cast<std::size_t>(most_rows) * sizeof(std::int64_t)}),
-                   static_cast<std::size_t>(most_rows) * sizeof(unsigned));
-    enqueue_sample<sampling>(memory, s, slots, most_rows, a);
-    a.list = take_list(memory, most_rows * of_list);
-    a.list_room = of_list;
+                   list_bytes(slots) + list_bytes(rows.rows) + list_bytes(places) +
+                       scratch_bytes({static_cast<std::size_t>(rows.rows) * sizeof(std::int64_t)}),
+                   static_cast<std::size_t>(rows.rows) * sizeof(unsigned));
+    enqueue_sample<sampling>(memory, s, slots, rows.rows, a);
+    a.list = take_list(memory, places);
     a.parts = divisor(parts);
     a.stage = selection_stage::part;
-    pmpp::launch(where, kernel::shape(most_rows * parts, threads), kernel{}, a);
+    pmpp::launch(where, kernel::shape(rows.rows * parts, threads), kernel{}, a);
+  }
+
+  /// Segments of n elements: k <= most_k, or 1. A block for each, and a second launch for those that are longer, if there can be
+  /// such, by parts.
+  template <class Offsets>
+  void of_segments(const input<Offsets>& offsets, std::int64_t n, std::int64_t k, const Output& output) const {
+    using rows_type = segment_rows<Offsets>;
+    using holding = held_rows_kernel<source_type, rows_type, Output, Tuning, sorted_order>;
+    using kernel = selecting<rows_type>;
+    using first_keys = first_key_kernel<source_type, rows_type, Output, Tuning>;
+    const machine& m = machine_of(where);
+    const std::int64_t resident = resident_blocks(), segments = offsets.count.bound - 1,
+                       average = ceil_div(n, segments);
+    const std::int64_t of_part = max(Tuning.part, ceil_div(n, resident)), most_cut = n / (2 * of_part),
+                       most_parts = n / of_part + most_cut, part_room = k == 1 ? 1 : max(k, std::int64_t(256));
+    rows_type rows{{offsets.first, offsets.count}, 2 * of_part, of_part};
+    typename holding::arguments h{source, rows, k, 0, 1, static_cast<int>(holding::keys_bytes(k)), output};
+    grid held{};
+    const bool holds = k > 1 && average <= Tuning.segment;
+    if (holds) {
+      h.slice = min(Tuning.segment, round_up(4 * average, std::int64_t(2048)));
+      while (!m.fits((held = holding::shape(h, segments, average, m.multiprocessors)).dynamic_shared +
+                     sizeof(typename holding::shared)))
+        h.slice /= 2;
+      rows.longest = h.slice;
+    }
+    if (n <= (k > 1 ? rows.longest : Tuning.alone)) rows.longest = 0;  // none is noted
+    const bool notes = rows.longest > 0;
+    const std::int64_t most_noted = notes ? n / rows.longest : 0;
+    scratch memory(where,
+                   notes ? list_bytes(most_parts * part_room) +
+                               scratch_bytes({static_cast<std::size_t>(most_noted) * sizeof(noted_row)})
+                         : 0,
+                   notes ? static_cast<std::size_t>(rows_type::state_words + 2 * most_cut) * 8 : 0);
+    const key_list<keys> list = notes ? take_list(memory, most_parts * part_room) : key_list<keys>{};
+    rows.noted = notes ? memory.take<noted_row>(most_noted) : nullptr;
+    rows.state = reinterpret_cast<std::uint64_t*>(memory.state());
+    auto* const found = notes ? reinterpret_cast<std::int64_t*>(rows.state + rows_type::state_words) : nullptr;
+    auto* const arrived = notes ? reinterpret_cast<unsigned*>(found + most_cut) : nullptr;
+
+    typename first_keys::arguments f{source, rows, divisor(1), list, arrived, output};
+    typename kernel::arguments a{source,  rows,    k,     selection_stage::part, divisor(1), part_room, list, {}, found,
+                                 nullptr, arrived, output};
+    h.rows = rows;
+    const int threads = threads_for(segments, average, k, false), large = max(threads, Tuning.threads);
+    if (k == 1)
+      pmpp::launch(where,
+                   grid{min(segments, std::int64_t(1) << 30),
+                        average <= Tuning.short_row ? Tuning.short_threads : Tuning.threads},
+                   first_keys{}, f);
+    else if (holds)
+      pmpp::launch(where, held, holding{}, h);
+    else
+      pmpp::launch(where, kernel::shape(min(segments, 64 * resident), threads), kernel{}, a);
+    if (!notes) return;
+    f.rows.second = a.rows.second = true;
+    const std::int64_t blocks = min(most_noted + most_parts, resident * Tuning.threads / large);
+    if (k == 1)
+      pmpp::launch(where, grid{blocks, Tuning.threads}, first_keys{}, f);
+    else
+      pmpp::launch(where, kernel::shape(blocks, large), kernel{}, a);
   }
 
   /// Short rows: a warp takes the k first one after the other. False: rows are long, or few, or k is large.
@@ -205,7 +178,7 @@ public:
   /// Rows that blocks hold in shared memory, or that come whole in any order. False: they are too long, or so short or many that
   /// others take less time.
   bool held(const equal_rows& rows, std::int64_t k, const Output& output) const {
-    using kernel = held_rows_kernel<source_type, Output, Tuning, Order>;
+    using kernel = held_rows_kernel<source_type, equal_rows, Output, Tuning, Order>;
     const machine& m = machine_of(where);
     if (!kernel::sorts && k == rows.length && rows.count.pointer == nullptr) {
       put_all(rows, 0, output);
@@ -220,7 +193,7 @@ public:
       const std::int64_t slice = ceil_div(rows.length, std::int64_t(blocks));
       const typename kernel::arguments a{source, rows, k, slice, blocks, static_cast<int>(kernel::keys_bytes(k)),
                                          output};
-      const grid shape = kernel::shape(a, m.multiprocessors);
+      const grid shape = kernel::shape(a, rows.rows, slice, m.multiprocessors);
       const std::size_t bytes = shape.dynamic_shared + sizeof(typename kernel::shared);
       // Shared by more blocks where multiprocessors are left, or would have one block each, whose memory and arithmetic wait for
       // each other.
@@ -270,7 +243,7 @@ public:
       list_all(row, 0, list, output);
     } else {
       using kernel = selecting<equal_rows>;
-      using sampling = sample_keys_kernel<source_type, equal_rows, Tuning>;
+      using sampling = sample_keys_kernel<source_type, Tuning>;
       const typename sampling::arguments s = sample_shape<sampling>(row, n, k, source);
       const std::int64_t slots = sampling::most_slots;
       typename kernel::arguments a{
@@ -316,7 +289,7 @@ public:
     to_list.first = 0;
     to_list.list = take_list(memory, parts.rows * k);
     if (k == 1 || k <= most_k(where)) {
-      few(parts, parts.rows, parts.length, k, to_list, false);
+      few(parts, k, to_list);
     } else {
       require(count.pointer == nullptr, [&] {
         return "pmpp::top_k: k is " + detail::text::of(k) + " of a length that the device knows; past " +
@@ -334,6 +307,17 @@ public:
   }
 
 private:
+  std::int64_t resident_blocks() const { return std::int64_t(Tuning.blocks) * machine_of(where).multiprocessors; }
+  /// Of a block that takes rows alone: few where rows are short, or not long and so many that it counts how many run at once.
+  int threads_for(std::int64_t rows, std::int64_t longest, std::int64_t k, bool may_fit) const {
+    using kernel = selecting<equal_rows>;
+    const bool is_short = longest <= Tuning.short_row || (longest <= 4 * Tuning.short_row && rows >= resident_blocks());
+    int threads = is_short ? Tuning.short_threads : Tuning.threads;
+    while (threads < kernel::threads &&
+           k > kernel::room_for(threads, may_fit && longest <= kernel::room_for(threads, true)))
+      threads *= 2;
+    return threads;
+  }
   /// The keys of all elements.
   void list_all(const equal_rows& rows, int place_bits, const key_list<keys>& list, Output to) const {
     to.k = rows.length;
@@ -366,8 +350,8 @@ private:
     return max(std::int64_t(1), min(wanted, longest / (2 * tile)));
   }
 
-  template <class Kernel, class Rows>
-  static typename Kernel::arguments sample_shape(const Rows& rows, std::int64_t longest, std::int64_t k,
+  template <class Kernel>
+  static typename Kernel::arguments sample_shape(const equal_rows& rows, std::int64_t longest, std::int64_t k,
                                                  const source_type& source) {
     constexpr std::int64_t width = source_type::widest, threads = Tuning.threads, in_sample = 100;
     const std::int64_t part = longest < 1 << 24 ? max(1, Tuning.sample_part / 4) : Tuning.sample_part;
@@ -395,17 +379,15 @@ private:
     pmpp::launch(where, rows * s.blocks, Kernel{}, s);
   }
 
-  template <class Rows>
-  void first_of_each(const Rows& rows, std::int64_t most_rows, std::int64_t longest, const Output& output,
-                     std::int64_t resident) const {
-    using kernel = first_key_kernel<source_type, Rows, Output, Tuning>;
-    const std::int64_t parts = resident == 1 ? 1 : parts_of_row(most_rows, longest, resident);
-    scratch memory(where, parts > 1 ? list_bytes(most_rows * parts) : 0,
-                   parts > 1 ? static_cast<std::size_t>(most_rows) * sizeof(unsigned) : 0);
-    const int threads = longest <= Tuning.short_row ? Tuning.short_threads : Tuning.threads;
-    pmpp::launch(where, grid{min(most_rows * parts, std::int64_t(1) << 30), threads}, kernel{},
+  void first_of_each(const equal_rows& rows, const Output& output) const {
+    using kernel = first_key_kernel<source_type, equal_rows, Output, Tuning>;
+    const std::int64_t parts = parts_of_row(rows.rows, rows.length, resident_blocks());
+    scratch memory(where, parts > 1 ? list_bytes(rows.rows * parts) : 0,
+                   parts > 1 ? static_cast<std::size_t>(rows.rows) * sizeof(unsigned) : 0);
+    const int threads = rows.length <= Tuning.short_row ? Tuning.short_threads : Tuning.threads;
+    pmpp::launch(where, grid{min(rows.rows * parts, std::int64_t(1) << 30), threads}, kernel{},
                  typename kernel::arguments{source, rows, divisor(parts),
-                                            parts > 1 ? take_list(memory, most_rows * parts) : key_list<keys>{},
+                                            parts > 1 ? take_list(memory, rows.rows * parts) : key_list<keys>{},
                                             memory.state(), output});
   }
 
@@ -466,7 +448,7 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
     if (length <= longest && ways{where, {in, lead}}.held(equal_rows{count, length, rows}, k, output)) return;
     if (length <= longest && (k == 1 || k <= ways::most_k(where) || length <= 2 * ways::most_k(where))) {
       const ways all{where, {in, lead}};
-      return all.few(equal_rows{count, length, rows}, rows, length, k, output, false);
+      return all.few(equal_rows{count, length, rows}, k, output);
     }
     const bool together = Batched && length <= Tuning.together / 8;
     const std::int64_t at_once = together ? min(rows, Tuning.together / length) : 1;
@@ -486,7 +468,7 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
   });
 }
 
-/// The k first of each segment of numbers, a block for each. False: k is too large for this, or segments are many and short.
+/// The k first of each segment of numbers. False: k is too large for this, or segments are many and short.
 template <top_k_tuning Tuning, class Code, class P, class In, class Offsets, class Output>
 bool select_in_segments(const P& where, const In& in, const input<Offsets>& offsets, std::int64_t n, std::int64_t k,
                         const Output& output) {
@@ -498,7 +480,7 @@ bool select_in_segments(const P& where, const In& in, const input<Offsets>& offs
                             n <= segments * Tuning.sorting.segment * (k > 1 ? 4 : 1);
     if (short_ones || (k > 1 && k > ways::most_k(where)) || n > ways::longest_row) return;
     const ways all{where, {in, lead}};
-    all.few(offset_rows<Offsets>{offsets.first, offsets.count}, segments, ceil_div(n, segments), k, output, true);
+    all.of_segments(offsets, n, k, output);
     done = true;
   });
   return done;

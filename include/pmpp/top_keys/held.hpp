@@ -35,7 +35,7 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-template <class Source, class Output, top_k_tuning Tuning, class Order>
+template <class Source, class Rows, class Output, top_k_tuning Tuning, class Order>
 struct held_rows_kernel {
   using keys = typename Source::keys;
   using key = typename Source::key;
@@ -59,7 +59,7 @@ struct held_rows_kernel {
   };
   struct arguments {
     Source source;
-    equal_rows rows;
+    Rows rows;
     std::int64_t k, slice;  ///< slice: elements of a block
     int blocks;             ///< of a row, a power of two
     int keys_bytes;         ///< of dynamic shared memory, in front of the codes
@@ -71,22 +71,24 @@ struct held_rows_kernel {
     const auto some = static_cast<int>(min(ceil_div(k, std::int64_t(room::items)), std::int64_t(threads)));
     return static_cast<std::int64_t>(round_up(room::bytes_for(round_up(some, simt::warp_size)), std::size_t(16)));
   }
+  /// \param rows, average    how many there are; elements that a block has on average
   /// \param multiprocessors  where there are more blocks, they are smaller: several run at once
-  static grid shape(const arguments& a, int multiprocessors) {
-    const int most = a.rows.rows * a.blocks > multiprocessors ? Tuning.threads : threads;
+  static grid shape(const arguments& a, std::int64_t rows, std::int64_t average, int multiprocessors) {
+    const int most = rows * a.blocks > multiprocessors ? Tuning.threads : threads;
     int some = Tuning.short_threads;
-    while (some < most && 8 * some < a.slice) some *= 2;
+    while (some < most && 8 * some < average) some *= 2;
     if (sorts)
       while (some < threads && (room::size(some) < a.k || (some < a.k && a.k <= room::few))) some *= 2;
     const std::int64_t codes = (a.slice + 2 * Source::items) * std::int64_t(sizeof(code));
-    return {a.rows.rows * a.blocks, some, a.keys_bytes + round_up(codes, std::int64_t(16)), extent3{a.blocks}};
+    return {rows * a.blocks, some, a.keys_bytes + round_up(codes, std::int64_t(16)), extent3{a.blocks}};
   }
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     for (int d = block.thread(); d < digits; d += block.threads()) memory.count[d] = {};
     simt::previous_kernels_done();
-    row_of_blocks<Block>(block, memory, a).take();
+    const std::int64_t row = static_cast<unsigned>(block.index()) >> floor_log2(a.blocks);
+    if (!a.rows.leaves(block, row)) row_of_blocks<Block>(block, memory, a, row).take();
   }
 
 private:
@@ -103,11 +105,11 @@ private:
     code limit = static_cast<code>(~code(0));
     unsigned wanted;
 
-    PMPP_HOST_DEVICE row_of_blocks(Block& b, shared& m, const arguments& arguments_)
+    PMPP_HOST_DEVICE row_of_blocks(Block& b, shared& m, const arguments& arguments_, std::int64_t row_)
         : block(b),
           memory(m),
           a(arguments_),
-          row(static_cast<unsigned>(b.index()) >> floor_log2(arguments_.blocks)),
+          row(row_),
           begin(arguments_.rows.begin(row)),
           rank(static_cast<int>(b.index()) & (arguments_.blocks - 1)) {
       const std::int64_t n = a.rows.end(row) - begin;

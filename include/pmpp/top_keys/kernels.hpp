@@ -71,6 +71,10 @@ struct top_k_tuning {
   int by_a_warp = 16;              ///< k up to which a warp takes them one after the other; four times that of
   int of_a_warp = 256;             ///< so many elements in many rows. 131,072 rows of 128, k 8: 138 us (900)
   std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
+  std::int64_t segment = 16384;  ///< of a segment that a block holds in shared memory. 4000 of 1000, k 100: 60 us (101)
+  std::int64_t part = 32768;     ///< of a long segment's part, at least. 16 of 380,000, k 100: 55 us (117)
+  std::int64_t alone =
+      1 << 21;  ///< of all segments, up to which each has one block for k = 1: a second launch is 4 us of the host
   std::int64_t held = 1 << 17;     ///< elements for each multiprocessor, of rows that blocks hold in shared memory
   std::int64_t held_slice = 8192;  ///< of such a row more blocks hold a part each, if that helps
   std::int64_t spread = 16384;  ///< elements of one of a few rows, past which blocks of many multiprocessors hold it,
@@ -105,7 +109,7 @@ struct selection_output {
 };
 
 /// Finds the limit of each row by a sample.
-template <class Source, class Rows, top_k_tuning Tuning>
+template <class Source, top_k_tuning Tuning>
 struct sample_keys_kernel {
   using keys = typename Source::keys;
   using key = typename Source::key;
@@ -121,7 +125,7 @@ struct sample_keys_kernel {
   };
   struct arguments {
     Source source;
-    Rows rows;
+    equal_rows rows;
     std::int64_t k;
     int blocks;    ///< of a row, a power of two
     int clusters;  ///< of a thread, a power of two
@@ -156,11 +160,6 @@ struct sample_keys_kernel {
     }
   }
 };
-
-/// The row of a unit of work; rows of several parts are fewer than 2^31.
-PMPP_HOST_DEVICE inline std::int64_t row_of_unit(const divisor& parts, std::int64_t unit) {
-  return parts.value() == 1 ? unit : parts.quotient(static_cast<std::uint32_t>(unit));
-}
 
 /// What a top_keys_kernel does with a row.
 enum class selection_stage {
@@ -198,10 +197,10 @@ struct top_keys_kernel {
     Rows rows;
     std::int64_t k;
     selection_stage stage;
-    divisor parts;           ///< blocks of a row
-    std::int64_t list_room;  ///< of a row's list
-    key_list<typename Source::keys> list, limits;
-    std::int64_t* found;  ///< keys in the list of a row
+    divisor parts;                                 ///< blocks of a row
+    std::int64_t part_room;                        ///< of a part, in its row's list; k or more
+    key_list<typename Source::keys> list, limits;  ///< limits: of the rows; null: each block has a sample of the row
+    std::int64_t* found;                           ///< keys in the list of a row
     bool* too_few;
     unsigned* arrived;
     Output output;
@@ -210,11 +209,12 @@ struct top_keys_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
-    const std::int64_t units = a.rows.size() * a.parts.value();
+    const std::int64_t units = a.rows.units(a.parts);
     for (std::int64_t unit = block.index(); unit < units; unit += block.count()) {
-      const std::int64_t row = row_of_unit(a.parts, unit);
-      row_of_block<Block>(block, memory, a, row).take(static_cast<int>(unit - row * a.parts.value()));
+      const row_part own = a.rows.unit(unit, a.parts);
+      if (!a.rows.leaves(block, own.row)) row_of_block<Block>(block, memory, a, own).take();
     }
+    a.rows.finish(block, memory.last);
   }
 
 private:
@@ -224,18 +224,19 @@ private:
     shared& memory;
     const arguments& a;
     room_of_block& slots;
-    std::int64_t row, begin, n;
+    row_part own;
+    std::int64_t begin, n;
     int room, k;  ///< k: at most half of the room, if the row does not fit; of gathered rows not used
     key limit = keys::last();
 
-    PMPP_HOST_DEVICE row_of_block(Block& b, shared& m, const arguments& arguments_, std::int64_t row_)
+    PMPP_HOST_DEVICE row_of_block(Block& b, shared& m, const arguments& arguments_, const row_part& own_)
         : block(b),
           memory(m),
           a(arguments_),
           slots(*reinterpret_cast<room_of_block*>(b.dynamic_shared())),
-          row(row_),
-          begin(a.rows.begin(row)),
-          n(a.rows.end(row) - begin),
+          own(own_),
+          begin(a.rows.begin(own.row)),
+          n(a.rows.end(own.row) - begin),
           room(room_of_block::size(b.threads())) {
       k = static_cast<int>(min(min(a.k, n), std::int64_t(n <= room ? room : room / 2)));
     }
@@ -243,16 +244,16 @@ private:
       return a.stage == selection_stage::gather || a.stage == selection_stage::rest;
     }
 
-    PMPP_HOST_DEVICE void take(int part) {
+    PMPP_HOST_DEVICE void take() {
       block.sync();  // the row before is written
       empty();
       if (a.stage == selection_stage::rest && !*a.too_few) return;
       // Alone: it has the row for itself, or the row's list.
-      bool alone = a.stage == selection_stage::whole, from_list = false, samples = alone;
-      int parts = static_cast<int>(a.parts.value());
-      const auto list = a.list.from(row * a.list_room);
+      bool alone = a.stage == selection_stage::whole || (!gathers() && own.parts == 1), from_list = false,
+           samples = a.limits.first == nullptr;
+      const auto list = a.list.from(own.first * a.part_room);
       std::int64_t count = n;
-      if (!alone) limit = a.limits[row];
+      if (!samples) limit = a.limits[own.slot];
       block.sync();
       for (;;) {
         if (samples)
@@ -261,30 +262,34 @@ private:
         if (from_list)
           read_list(list, count);
         else
-          read_numbers(part, parts);
+          read_numbers();
         if (alone) {
           if (memory.count >= static_cast<unsigned>(k)) break;
           limit = keys::last();  // the sample was of no use
           samples = false;
         } else {
+          if (!gathers() && memory.count > a.part_room) make_room();
+          block.sync();
           write_to_list();
           if (gathers()) return note_too_few();
-          if (!block::is_last_block(block, &a.arrived[row], parts, memory.last)) return;
+          if (!block::is_last_block(block, &a.arrived[own.slot], own.parts, memory.last)) return;
           alone = samples = true;
-          part = 0;
-          parts = 1;
-          from_list = a.found[row] >= k;
+          own.part = 0;
+          own.parts = 1;
+          from_list = a.found[own.slot] >= k;
           if (from_list)
-            count = a.found[row];
+            count = a.found[own.slot];
           else
             limit = keys::last();
+          block.sync();
+          if (block.thread() == 0) a.found[own.slot] = 0;
         }
         block.sync();  // all have seen the count
         empty();
         block.sync();
       }
       slots.sort(block, static_cast<int>(memory.count));
-      for (int i = block.thread(); i < k; i += block.threads()) a.output.put(row, i, slots[i], 0);
+      for (int i = block.thread(); i < k; i += block.threads()) a.output.put(own.row, i, slots[i], 0);
     }
 
   private:
@@ -294,7 +299,7 @@ private:
     PMPP_HOST_DEVICE void note_too_few() {
       if (a.stage == selection_stage::gather && block::is_last_block(block, a.arrived, a.parts.value(), memory.last) &&
           block.thread() == 0)
-        *a.too_few = a.found[row] < min(a.k, n);
+        *a.too_few = a.found[own.slot] < min(a.k, n);
     }
 
     template <class Key>
@@ -324,12 +329,12 @@ private:
       block.sync();
     }
 
-    PMPP_HOST_DEVICE void read_numbers(int part, int parts) {
+    PMPP_HOST_DEVICE void read_numbers() {
       const bool after = a.stage == selection_stage::rest;
       auto limit_code = keys::code_of(limit);
       std::int64_t limit_place = begin + keys::place_of(limit);
       a.source.template for_each_tile<loads>(
-          block, begin, begin + n, part, parts,
+          block, begin, begin + n, own.part, own.parts,
           [&](auto code, std::int64_t i) {
             const bool up_to = code < limit_code || (code == limit_code && i <= limit_place);
             return up_to != after;
@@ -371,7 +376,7 @@ private:
     }
     PMPP_HOST_DEVICE void make_room() {
       if (gathers()) return write_to_list();
-      slots.sort(block, room);
+      slots.sort(block, static_cast<int>(min(memory.count, static_cast<unsigned>(room))));
       limit = slots[k - 1];
       if (block.thread() == 0) memory.count = static_cast<unsigned>(k);
     }
@@ -380,12 +385,12 @@ private:
       const auto count = static_cast<int>(min(memory.count, static_cast<unsigned>(room)));
       block.sync();  // all have read the count
       if (block.thread() == 0) {
-        memory.base = simt::atomic_add(&a.found[row], std::int64_t(count));
+        memory.base = simt::atomic_add(&a.found[own.slot], std::int64_t(count));
         memory.count = 0;
       }
       block.sync();
       for (int i = block.thread(); i < count; i += block.threads())
-        a.list.set(row * a.list_room + memory.base + i, slots[i]);
+        a.list.set(own.first * a.part_room + memory.base + i, slots[i]);
     }
   };
 };
@@ -415,15 +420,15 @@ struct first_key_kernel {
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
     simt::previous_kernels_done();
-    const int parts = static_cast<int>(a.parts.value());
-    const std::int64_t units = a.rows.size() * parts;
+    const std::int64_t units = a.rows.units(a.parts);
     for (std::int64_t unit = block.index(); unit < units; unit += block.count()) {
-      const std::int64_t row = row_of_unit(a.parts, unit), part = unit - row * parts, begin = a.rows.begin(row),
-                         end = a.rows.end(row);
+      const row_part own = a.rows.unit(unit, a.parts);
+      if (a.rows.leaves(block, own.row)) continue;
+      const std::int64_t begin = a.rows.begin(own.row), end = a.rows.end(own.row);
       auto best = static_cast<typename keys::code>(~typename keys::code(0));
       std::int64_t place = begin;  // where no code is less than that, the first element is the first
       a.source.template for_each_tile<loads>(
-          block, begin, end, part, parts,
+          block, begin, end, own.part, own.parts,
           [&](auto code, std::int64_t i) {
             place = code < best ? i : place;
             best = min(code, best);
@@ -431,22 +436,23 @@ struct first_key_kernel {
           },
           [](unsigned, const auto&) {});
       // The beginning of a row that lies within a vector is visited after whole vectors: of equals it is the first.
-      if (block.thread() == 0 && part == 0 && (begin - a.source.lead) % Source::items != 0)
+      if (block.thread() == 0 && own.part == 0 && (begin - a.source.lead) % Source::items != 0)
         for (std::int64_t i = min(end, begin + Source::items) - 1; i >= begin; --i)
           if (a.source.code(i) == best) place = i;
       key first = least_of_block(block, memory, keys::make(best, place - begin));
-      if (parts > 1) {
-        if (block.thread() == 0) a.firsts.set(unit, first);
-        if (!block::is_last_block(block, &a.arrived[row], parts, memory.last)) continue;
+      if (own.parts > 1) {
+        if (block.thread() == 0) a.firsts.set(own.first + own.part, first);
+        if (!block::is_last_block(block, &a.arrived[own.slot], own.parts, memory.last)) continue;
         first = keys::last();
-        for (int p = block.thread(); p < parts; p += block.threads()) {
-          const key x = a.firsts[row * parts + p];
+        for (int p = block.thread(); p < own.parts; p += block.threads()) {
+          const key x = a.firsts[own.first + p];
           if (x < first) first = x;
         }
         first = least_of_block(block, memory, first);
       }
-      if (block.thread() == 0 && begin < end) a.output.put(row, 0, first, 0);
+      if (block.thread() == 0 && begin < end) a.output.put(own.row, 0, first, 0);
     }
+    a.rows.finish(block, memory.last);
   }
 
 private:

@@ -14,6 +14,7 @@
 
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/divisor.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/packed.hpp>
@@ -24,6 +25,12 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
+/// What a block takes at a time: part `part` of the `parts` of a row.
+struct row_part {
+  std::int64_t row, slot, first;  ///< where the row's counters are, and the list of its part 0
+  int part, parts;
+};
+
 /// Rows of `length` elements each; the last may be shorter.
 struct equal_rows {
   item_count count;  ///< of all elements
@@ -32,7 +39,22 @@ struct equal_rows {
   PMPP_HOST_DEVICE std::int64_t size() const { return rows; }
   PMPP_HOST_DEVICE std::int64_t begin(std::int64_t row) const { return min(row * length, count.get()); }
   PMPP_HOST_DEVICE std::int64_t end(std::int64_t row) const { return min((row + 1) * length, count.get()); }
+
+  PMPP_HOST_DEVICE std::int64_t units(const divisor& parts) const { return rows * parts.value(); }
+  /// \param parts  of a row; rows of several are fewer than 2^31
+  PMPP_HOST_DEVICE row_part unit(std::int64_t u, const divisor& parts) const {
+    const std::int64_t row = parts.value() == 1 ? u : parts.quotient(static_cast<std::uint32_t>(u)),
+                       first = row * parts.value();
+    return {row, row, first, static_cast<int>(u - first), static_cast<int>(parts.value())};
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static bool leaves(Block&, std::int64_t) {
+    return false;
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static void finish(Block&, bool&) {}
 };
+
 /// Row s is [offsets[s], offsets[s + 1]).
 template <class Offsets>
 struct offset_rows {
@@ -43,7 +65,6 @@ struct offset_rows {
   PMPP_HOST_DEVICE std::int64_t begin(std::int64_t row) const { return static_cast<std::int64_t>(offsets[row]); }
   PMPP_HOST_DEVICE std::int64_t end(std::int64_t row) const { return static_cast<std::int64_t>(offsets[row + 1]); }
 };
-
 /// A sample of n elements: `clusters` strata, of each of which `width` neighbours are read, and the rank of the sampled key
 /// before which at least k elements come; 0: there is none. Of strata that share a slot the best key counts alone.
 struct sample_plan {
