@@ -114,8 +114,9 @@ public:
     const machine& m = machine_of(where);
     const std::int64_t resident = resident_blocks(), segments = offsets.count.bound - 1,
                        average = ceil_div(n, segments);
+    const int threads = threads_for(segments, average, k, false), large = max(threads, Tuning.threads);
     const std::int64_t of_part = max(Tuning.part, ceil_div(n, resident)), most_cut = n / (2 * of_part),
-                       most_parts = n / of_part + most_cut, part_room = k == 1 ? 1 : max(k, std::int64_t(256));
+                       most_parts = n / of_part + most_cut, part_room = k == 1 ? 1 : kernel::room_for(large, true);
     rows_type rows{{offsets.first, offsets.count}, 2 * of_part, of_part};
     typename holding::arguments h{source, rows, k, 0, 1, static_cast<int>(holding::keys_bytes(k)), output};
     grid held{};
@@ -145,7 +146,6 @@ public:
     typename kernel::arguments a{source,  rows,    k,     selection_stage::part, divisor(1), part_room, list, {}, found,
                                  nullptr, arrived, output};
     h.rows = rows;
-    const int threads = threads_for(segments, average, k, false), large = max(threads, Tuning.threads);
     if (k == 1)
       pmpp::launch(where,
                    grid{min(segments, std::int64_t(1) << 30),

@@ -198,7 +198,7 @@ struct top_keys_kernel {
     std::int64_t k;
     selection_stage stage;
     divisor parts;                                 ///< blocks of a row
-    std::int64_t part_room;                        ///< of a part, in its row's list; k or more
+    std::int64_t part_room;                        ///< of a part, in its row's list
     key_list<typename Source::keys> list, limits;  ///< limits: of the rows; null: each block has a sample of the row
     std::int64_t* found;                           ///< keys in the list of a row
     bool* too_few;
@@ -268,8 +268,6 @@ private:
           limit = keys::last();  // the sample was of no use
           samples = false;
         } else {
-          if (!gathers() && memory.count > a.part_room) make_room();
-          block.sync();
           write_to_list();
           if (gathers()) return note_too_few();
           if (!block::is_last_block(block, &a.arrived[own.slot], own.parts, memory.last)) return;
@@ -376,7 +374,7 @@ private:
     }
     PMPP_HOST_DEVICE void make_room() {
       if (gathers()) return write_to_list();
-      slots.sort(block, static_cast<int>(min(memory.count, static_cast<unsigned>(room))));
+      slots.sort(block, room);
       limit = slots[k - 1];
       if (block.thread() == 0) memory.count = static_cast<unsigned>(k);
     }

@@ -27,7 +27,8 @@ namespace pmpp::inline PMPP_BACKEND::detail {
 
 /// What a block takes at a time: part `part` of the `parts` of a row.
 struct row_part {
-  std::int64_t row, slot, first;  ///< where the row's counters are, and the list of its part 0
+  std::int64_t row;
+  unsigned slot, first;  ///< of several parts: where the row's counters are, and the list of its part 0
   int part, parts;
 };
 
@@ -43,9 +44,9 @@ struct equal_rows {
   PMPP_HOST_DEVICE std::int64_t units(const divisor& parts) const { return rows * parts.value(); }
   /// \param parts  of a row; rows of several are fewer than 2^31
   PMPP_HOST_DEVICE row_part unit(std::int64_t u, const divisor& parts) const {
-    const std::int64_t row = parts.value() == 1 ? u : parts.quotient(static_cast<std::uint32_t>(u)),
-                       first = row * parts.value();
-    return {row, row, first, static_cast<int>(u - first), static_cast<int>(parts.value())};
+    if (parts.value() == 1) return {u, static_cast<unsigned>(u), 0, 0, 1};
+    const auto unit = static_cast<std::uint32_t>(u), row = parts.quotient(unit), first = row * parts.value();
+    return {row, row, first, static_cast<int>(unit - first), static_cast<int>(parts.value())};
   }
   template <class Block>
   PMPP_HOST_DEVICE static bool leaves(Block&, std::int64_t) {

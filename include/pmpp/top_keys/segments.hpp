@@ -46,7 +46,7 @@ struct segment_rows : offset_rows<Offsets> {
     return second ? static_cast<std::int64_t>(state[0] & 0xffffffff) : this->size();
   }
   PMPP_HOST_DEVICE row_part unit(std::int64_t u, const divisor&) const {
-    if (!second) return {u, u, u, 0, 1};
+    if (!second) return {u, 0, 0, 0, 1};
     std::int64_t low = 0, high = static_cast<std::int64_t>(state[0] >> 32) - 1;  // the last that begins at u or before
     while (low < high) {
       const std::int64_t middle = (low + high + 1) / 2;
