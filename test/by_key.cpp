@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 
 #include "support/captured_graph.hpp"
 #include "support/data.hpp"
@@ -63,10 +64,10 @@ TEST_ALL_PLACES("scans by key") {
       CHECK(where::get(out) == inclusive);
       pmpp::exclusive_scan_by_key(policy, k, v, out, 100);
       CHECK(where::get(out) == exclusive);
-      pmpp::inclusive_scan_by_key(policy, k, in_place, in_place);
+      pmpp::inclusive_scan_by_key(policy, k, std::as_const(in_place), in_place);
       CHECK(where::get(in_place) == inclusive);
       auto exclusive_in_place = where::put(values);
-      pmpp::exclusive_scan_by_key(policy, k, exclusive_in_place, exclusive_in_place, 100);
+      pmpp::exclusive_scan_by_key(policy, k, std::as_const(exclusive_in_place), exclusive_in_place, 100);
       CHECK(where::get(exclusive_in_place) == exclusive);
     }
 }
@@ -224,7 +225,8 @@ TEST_ALL_PLACES("segments: exclusive scans, first extremes") {
       CHECK(pmpp::segmented_exclusive_scan(policy, x, at, out, 5) == out.end());
       CHECK(where::get(out) == wanted);
       auto in_place = where::put(values);
-      pmpp::segmented_exclusive_scan(policy, in_place.begin(), in_place.end(), at.begin(), at.end(), in_place, 5);
+      pmpp::segmented_exclusive_scan(policy, std::as_const(in_place).begin(), std::as_const(in_place).end(), at.begin(),
+                                     at.end(), in_place, 5);
       CHECK(where::get(in_place) == wanted);
       CHECK(pmpp::segmented_min_element(policy, x, at, index) == index.end());
       CHECK(where::get(index) == least);
@@ -263,17 +265,21 @@ TEST_ALL_PLACES("segments: first extremes of a sign, of equals, of elements that
     pmpp::segmented_max_element<decltype(way)::value>(policy, y.begin() + from, y.end(), at, index);
     CHECK(where::get(index) == most);
   };
-  const auto all = [&](auto way) {
+  const auto all = [&](auto way, auto T) {
     for (const int from : test::some_of({0, 1, 3})) {
       const int left = int(n) - from;
-      check(way, from, {0, left}, int());
-      check(way, from, {2, 2, 30000, 30007, left - 1}, float());
-      check(way, from, {1, 700, 2900, 2900, left}, std::int8_t());
-      check(way, from, {0, 9000, 19003, left}, double());
+      check(way, from, {0, left}, T);
+      check(way, from, {2, 2, 30000, 30007, left - 1}, T);
+      check(way, from, {1, 700, 2900, 2900, left}, T);
+      check(way, from, {0, 9000, 19003, left}, T);
     }
   };
-  all(std::integral_constant<pmpp::segmented_tuning, pmpp::tuned<pmpp::segmented_tuning>>{});
-  all(std::integral_constant<pmpp::segmented_tuning, tiles>{});
+  constexpr std::integral_constant<pmpp::segmented_tuning, pmpp::tuned<pmpp::segmented_tuning>> usual{};
+  constexpr std::integral_constant<pmpp::segmented_tuning, tiles> by_tiles{};
+  all(usual, int());
+  all(usual, double());
+  all(by_tiles, float());
+  all(by_tiles, std::int8_t());
 }
 
 TEST_CASE("by_key: lengths on the device") {
@@ -295,9 +301,9 @@ TEST_CASE("by_key: a graph, replayed on other data") {
   pmpp::device_buffer<int> keys(std::vector<int>(6, 0)), values(std::vector<int>{1, 2, 3, 4, 5, 6}), out(6, -1),
       firsts(6, -1), kept(1), offsets(std::vector<int>{0, 6}), sums(6, -1), least(1, -1);
   const test::repeated again(stream, [&] {
-    pmpp::exclusive_scan_by_key(policy, keys, values, sums, 10);
-    pmpp::unique_by_key_into(policy, keys, values, out, firsts, kept);
-    pmpp::segmented_max_element(policy, values, offsets, least);
+    pmpp::exclusive_scan_by_key(policy, std::as_const(keys), std::as_const(values), sums, 10);
+    pmpp::unique_by_key_into(policy, std::as_const(keys), std::as_const(values), out, firsts, kept);
+    pmpp::segmented_max_element(policy, std::as_const(values), std::as_const(offsets), least);
   });
   CHECK(pmpp::to_host(sums) == std::vector<int>{10, 11, 13, 16, 20, 25});
   CHECK(pmpp::to_host(kept)[0] == 1);
@@ -315,18 +321,19 @@ TEST_ALL_PLACES("by_key: bad input throws and touches nothing") {
   const typename where::policy policy{};
   auto x = where::put(std::vector<int>{1, 2, 3}), y = where::put(std::vector<int>{1, 2, 3});
   auto two = where::put(std::vector<int>{5, 5});
-  CHECK_THROWS_WITH_AS(pmpp::inclusive_scan_by_key(policy, x, two, y),
+  CHECK_THROWS_WITH_AS(pmpp::inclusive_scan_by_key(policy, std::as_const(x), std::as_const(two), y),
                        doctest::Contains("values has room for 2 elements, needs 3"), std::length_error);
-  CHECK_THROWS_WITH_AS(pmpp::inclusive_scan_by_key(policy, x, y, two),
+  CHECK_THROWS_WITH_AS(pmpp::inclusive_scan_by_key(policy, std::as_const(x), std::as_const(y), two),
                        doctest::Contains("out has room for 2 elements, needs 3"), std::length_error);
-  CHECK_THROWS_WITH_AS(pmpp::exclusive_scan_by_key(policy, x, y, x), doctest::Contains("out overlaps an input"),
-                       std::invalid_argument);
-  CHECK_THROWS_WITH_AS((void)pmpp::unique_by_key(policy, x, two.data(), x, two),
+  CHECK_THROWS_WITH_AS(pmpp::exclusive_scan_by_key(policy, std::as_const(x), std::as_const(y), x),
+                       doctest::Contains("out overlaps an input"), std::invalid_argument);
+  CHECK_THROWS_WITH_AS((void)pmpp::unique_by_key(policy, std::as_const(x), std::as_const(two).data(), x, two),
                        doctest::Contains("keys_out overlaps an input"), std::invalid_argument);
-  CHECK_THROWS_WITH_AS((void)pmpp::unique_by_key(policy, x, y, two, y),
+  CHECK_THROWS_WITH_AS((void)pmpp::unique_by_key(policy, std::as_const(x), std::as_const(y), two, y),
                        doctest::Contains("values_out overlaps an input"), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::segmented_exclusive_scan(policy, y, x, x), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::segmented_min_element(policy, x, y, std::span(two.data(), 1)), std::length_error);
+  CHECK_THROWS_AS(pmpp::segmented_exclusive_scan(policy, std::as_const(y), std::as_const(x), x), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::segmented_min_element(policy, std::as_const(x), std::as_const(y), std::span(two.data(), 1)),
+                  std::length_error);
   pmpp::synchronize(policy);
   CHECK(where::get(two) == std::vector<int>{5, 5});
   CHECK(where::get(x) == std::vector<int>{1, 2, 3});

@@ -311,7 +311,7 @@ TEST_ALL_PLACES("bytes in fewer bins than they have values, and in more") {
   for (const int bins : {1, 2, 19, 9000, 20000}) {
     check_even<where, small>(v, bins, 0, 256);
     check_even<where, small>(v, bins, -10, 1'000'000);  // all in the first ones
-    check_even<where, usual, std::uint64_t>(v, bins, 3, 200);
+    check_even<where, usual>(v, bins, 3, 200);
   }
 }
 
@@ -323,11 +323,11 @@ TEST_ALL_PLACES("distributions, numbers of bins, ways of counting") {
       CAPTURE(kind);
       const auto v = distributed(kind, test::up_to(20011), bins);
       check_even<where, small>(v, bins, 0u, bins);
-      check_even<where, small, std::int64_t>(v, bins, 0u, bins);
+      check_even<where, small, std::uint64_t>(v, bins, 0u, bins);
       check_even<where, ranges>(v, bins, 0u, bins);
       check_even<where, ranges, std::uint64_t>(v, bins, 0u, bins);
       check_even<where, cached, std::int32_t>(v, bins, 0u, bins);
-      check_even<where, cached, std::uint64_t>(v, bins, 0u, bins);
+      check_even<where, cached, std::int64_t>(v, bins, 0u, bins);
       if (bins <= 256) {
         std::vector<std::uint8_t> bytes(v.size());
         for (std::size_t i = 0; i < v.size(); ++i) bytes[i] = static_cast<std::uint8_t>(v[i] % 256);
@@ -359,7 +359,7 @@ TEST_ALL_PLACES("every size") {
 }
 
 TEST_ALL_PLACES("bins between levels") {
-  const auto check = [](const auto& v, const auto& levels) {
+  const auto check = [](const auto& v, const auto& levels, auto with_tree, auto without) {
     const auto bins = static_cast<std::int64_t>(levels.size()) - 1;
     CAPTURE(bins);
     const auto wanted = count(v, bins, [&](auto x) {
@@ -371,25 +371,30 @@ TEST_ALL_PLACES("bins between levels") {
       return std::int64_t(-1);
     });
     const auto at = where::put(levels);
-    check_counts<where>(v, wanted, [&](const auto& policy, const auto& in, auto& counts, const auto& options) {
-      pmpp::histogram_range<small>(policy, in, counts, at, options);
-    });
-    check_counts<where>(v, wanted, [&](const auto& policy, const auto& in, auto& counts, const auto& options) {
-      pmpp::histogram_range<ranges>(policy, in.begin(), in.end(), counts, at.begin(), options);  // no room for a tree
-    });
+    if constexpr (with_tree())
+      check_counts<where>(v, wanted, [&](const auto& policy, const auto& in, auto& counts, const auto& options) {
+        pmpp::histogram_range<small>(policy, in, counts, at, options);
+      });
+    if constexpr (without())  // no room for one
+      check_counts<where>(v, wanted, [&](const auto& policy, const auto& in, auto& counts, const auto& options) {
+        pmpp::histogram_range<ranges>(policy, in.begin(), in.end(), counts, at.begin(), options);
+      });
   };
+  constexpr std::true_type yes{};
+  constexpr std::false_type no{};
   for (const int bins : test::some_of({1, 2, 3, 6, 7, 8, 31, 100})) {
     std::vector<float> levels(static_cast<std::size_t>(bins + 1));
     for (auto& l : levels) l = static_cast<float>(static_cast<int>(test::generator()() % 100) - 50) / 4;
     std::sort(levels.begin(), levels.end());
     auto v = nasty_values<float>(2000, 40, -12.0f, 12.0f);
     v.insert(v.end(), levels.begin(), levels.end());
-    check(v, levels);
+    check(v, levels, yes, yes);
     const std::vector<int> whole(levels.begin(), levels.end());
-    check(test::random_values<std::int8_t>(1500), whole);
-    check(test::random_values<std::int64_t>(1500), whole);
-    check(nasty_values<std::uint32_t>(1500, 40, 0u, 12u), whole);  // levels below zero, samples without a sign
-    check(test::random_values<int>(1500), levels);
+    check(test::random_values<std::int8_t>(1500), whole, yes, no);
+    check(test::random_values<std::int64_t>(1500), whole, no, yes);
+    // Levels below zero, samples without a sign.
+    check(nasty_values<std::uint32_t>(1500, 40, 0u, 12u), whole, no, yes);
+    check(test::random_values<int>(1500), levels, yes, no);
   }
   std::vector<double> many(20001);  // more than the shared memory of a block searches
   std::iota(many.begin(), many.end(), -1000.0);
@@ -430,7 +435,7 @@ TEST_ALL_PLACES("channels") {
   const typename where::policy policy{};
   const auto check = [&]<int Channels, int Active>(std::integral_constant<int, Channels>,
                                                    std::integral_constant<int, Active>, const auto& v, int shift,
-                                                   auto lower, auto upper) {
+                                                   auto lower, auto upper, auto... tunings) {
     using T = typename std::decay_t<decltype(v)>::value_type;
     const auto in = where::put(v);
     for (const std::int64_t bins : {1, 10, 256}) {
@@ -453,20 +458,24 @@ TEST_ALL_PLACES("channels") {
         CHECK(where::get(counts) == expected);
         CHECK(where::get(rejected) == none);
       };
-      run([] { return small; });
-      run([] { return ranges; });
-      run([] { return cached; });
+      (run(tunings), ...);
     }
   };
   const auto bytes = test::random_values<std::uint8_t>(3 * 4 * 2000);
   using std::integral_constant;
+  const auto by_small = [] { return small; };
+  const auto by_ranges = [] { return ranges; };
+  const auto by_cached = [] { return cached; };
   for (const int shift : {0, 12}) {
-    check(integral_constant<int, 3>{}, integral_constant<int, 3>{}, bytes, shift, 0, 256);
-    check(integral_constant<int, 4>{}, integral_constant<int, 3>{}, bytes, shift, 10, 200);
-    check(integral_constant<int, 4>{}, integral_constant<int, 4>{}, bytes, shift, 0, 256);
+    check(integral_constant<int, 3>{}, integral_constant<int, 3>{}, bytes, shift, 0, 256, by_small, by_ranges,
+          by_cached);
+    check(integral_constant<int, 4>{}, integral_constant<int, 3>{}, bytes, shift, 10, 200, by_cached);
+    check(integral_constant<int, 4>{}, integral_constant<int, 4>{}, bytes, shift, 0, 256, by_small);
   }
-  check(integral_constant<int, 3>{}, integral_constant<int, 3>{}, test::random_values<float>(3003), 0, -0.5f, 0.7f);
-  check(integral_constant<int, 4>{}, integral_constant<int, 1>{}, test::random_values<std::uint16_t>(3004), 4, 0, 90);
+  check(integral_constant<int, 3>{}, integral_constant<int, 3>{}, test::random_values<float>(3003), 0, -0.5f, 0.7f,
+        by_ranges);
+  check(integral_constant<int, 4>{}, integral_constant<int, 1>{}, test::random_values<std::uint16_t>(3004), 4, 0, 90,
+        by_small);
 }
 
 TEST_ALL_PLACES("misaligned starts, computed inputs") {
@@ -479,10 +488,10 @@ TEST_ALL_PLACES("misaligned starts, computed inputs") {
       CAPTURE(length);
       const std::vector<std::uint8_t> part(bytes.begin() + from, bytes.begin() + from + length);
       const auto wanted = count(part, 50, [](std::uint8_t x) { return even_bin(x, 50, 0, 100); });
-      auto counts = where::put(std::vector<std::uint64_t>(50, 77));
+      auto counts = where::put(std::vector<std::uint32_t>(50, 77));
       pmpp::histogram_even<small>(policy, in.begin() + from, in.begin() + from + length, counts, 0, 100);
       pmpp::synchronize(policy);
-      CHECK(where::get(counts) == wanted.counts);
+      CHECK(where::get(counts) == std::vector<std::uint32_t>(wanted.counts.begin(), wanted.counts.end()));
     }
   const pmpp::counting_iterator<std::int32_t> zero(0);
   const pmpp::transform_iterator thirds{zero, third{}};
@@ -513,22 +522,26 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   const auto data = where::input(std::vector<int>(10, 1));
   const auto real = where::input(std::vector<double>(10, 1));
   auto counts = where::put(std::vector<unsigned>(9, 77));
+  const auto ten = where::input(std::vector<std::uint8_t>(10, 1)),
+             twelve = where::input(std::vector<std::uint8_t>(12, 1));
   auto none = where::put(std::vector<unsigned>());
-  CHECK_THROWS_AS(pmpp::histogram_even(policy, null, null + 5, counts, 0, 5), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram_even(policy, data.end(), data.begin(), counts, 0, 5), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram_even(policy, data, counts, 5, 5), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram_even(policy, data, counts, 6, 5), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram_even(policy, real, counts, 5.0, 5.0), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram_even(policy, real, counts, 0.0, double(NAN)), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram_even(policy, real, counts, 0.0, double(INFINITY)), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram_even(policy, data, none, 0, 5), std::length_error);
-  CHECK_THROWS_AS(pmpp::histogram_range(policy, data, counts, where::input(std::vector<int>(9))), std::length_error);
-  CHECK_THROWS_AS(pmpp::histogram_range(policy, data, counts, null), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram(policy, data, none, minus_three{}), std::length_error);
-  CHECK_THROWS_AS(pmpp::histogram_even_channels<3>(policy, data, counts, 0, 5), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::histogram_even_channels<2>(policy, data, counts, 0, 5), std::length_error);
+  CHECK_THROWS_AS(pmpp::histogram_even<small>(policy, null, null + 5, counts, 0, 5), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::histogram_even<small>(policy, data.end(), data.begin(), counts, 0, 5), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::histogram_even<small>(policy, data, counts, 5, 5), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::histogram_even<small>(policy, data, counts, 6, 5), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::histogram_even<small>(policy, real, counts, 5.0, 5.0), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::histogram_even<small>(policy, real, counts, 0.0, double(NAN)), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::histogram_even<small>(policy, real, counts, 0.0, double(INFINITY)), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::histogram_even<small>(policy, data, none, 0, 5), std::length_error);
+  CHECK_THROWS_AS(pmpp::histogram_range<small>(policy, data, counts, where::input(std::vector<float>(9))),
+                  std::length_error);
+  CHECK_THROWS_AS(pmpp::histogram_range<small>(policy, data, counts, static_cast<const float*>(nullptr)),
+                  std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::histogram<cached>(policy, data, none, minus_three{}), std::length_error);
+  CHECK_THROWS_AS((pmpp::histogram_even_channels<3, 3, small>(policy, ten, counts, 0, 5)), std::invalid_argument);
+  CHECK_THROWS_AS((pmpp::histogram_even_channels<4, 4, small>(policy, twelve, counts, 0, 5)), std::length_error);
   CHECK(where::get(counts) == std::vector<unsigned>(9, 77));
-  pmpp::histogram_even(policy, null, null, counts, 0, 5);  // nothing may be null
+  pmpp::histogram_even<small>(policy, null, null, counts, 0, 5);  // nothing may be null
   pmpp::synchronize(policy);
   CHECK(where::get(counts) == std::vector<unsigned>(9, 0));
 }
@@ -544,7 +557,7 @@ TEST_CASE("a workspace serves any number of calls, whatever their bins and types
     CAPTURE(n);
     CAPTURE(bins);
     pmpp::device_buffer<std::uint64_t> counts(bins);
-    pmpp::device_buffer<std::int32_t> narrow(bins);
+    pmpp::device_buffer<std::uint32_t> narrow(bins);
     pmpp::histogram_even<small>(policy, in.begin(), in.begin() + n, counts, 0u, bins);
     pmpp::histogram_even<ranges>(policy, in.begin(), in.begin() + n, narrow, 0u, bins);
     const auto wanted = count(std::vector<std::uint32_t>(v.begin(), v.begin() + n), bins,

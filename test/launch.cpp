@@ -72,6 +72,22 @@ struct of_aligned_stages {
   }
 };
 
+/// Some static shared memory, and what the launch asks for, the last word of which is written.
+struct nearly_large {
+  static constexpr int threads = 64;
+  struct shared {
+    int item[1936];
+  };
+  template <class Block>
+  PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, int words, int* out) const {
+    int* const extra = reinterpret_cast<int*>(block.dynamic_shared());
+    for (int i = block.thread(); i < 1936; i += threads) memory.item[i] = 1;
+    for (int i = block.thread(); i < words; i += threads) extra[i] = 2;
+    block.sync();
+    if (block.thread() == 0) *out = memory.item[1935] + extra[words - 1];
+  }
+};
+
 struct large_shared {
   static constexpr int threads = 64;
   struct shared {
@@ -326,6 +342,17 @@ TEST_CASE("shared memory: static, above 48 KB, dynamic") {
   pmpp::device_buffer<int> sum(1, 0);
   pmpp::launch(device, grid{1, 64, 64 * sizeof(int)}, large_shared{}, sum.data());
   CHECK(pmpp::to_host(sum)[0] == 15064);
+}
+
+TEST_CASE(
+    "shared memory: static and dynamic about 48 KB, where another kernel of the file has it aligned to 1024 bytes") {
+  const std::size_t most = 48 * 1024 - sizeof(nearly_large::shared);
+  for (const std::size_t bytes : {most - 1024, most - 368, most - 16, most}) {
+    CAPTURE(bytes);
+    pmpp::device_buffer<int> out(1, 0);
+    pmpp::launch(device, grid{1, 64, bytes}, nearly_large{}, static_cast<int>(bytes / sizeof(int)), out.data());
+    CHECK(pmpp::to_host(out)[0] == 3);
+  }
 }
 
 TEST_CASE("dynamic shared memory in parts of several types") {

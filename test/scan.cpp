@@ -54,30 +54,35 @@ std::vector<test::interval> intervals(std::int64_t n) {
   return v;
 }
 
-/// Both kinds, with and without init, into separate memory and in place.
-template <class where, pmpp::scan_tuning Tuning, class Out, class T, class A, class Op>
+enum class kinds { both, inclusive, exclusive };
+
+/// Both kinds or one, with and without init, into separate memory and in place.
+template <class where, pmpp::scan_tuning Tuning, kinds Which = kinds::both, class T, class A, class Op>
 void check_all(const std::vector<T>& v, A init, Op op) {
   const typename where::policy policy{};
   const auto in = where::put(v);
-  auto out = where::put(std::vector<Out>(v.size()));
-  const auto end = pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, in, out, op, init);
-  pmpp::synchronize(policy);
-  CHECK(end == out.end());
-  CHECK(where::get(out) == expected<Out>(v, true, true, init, op));
-  pmpp::exclusive_scan<test::tuned<where>(Tuning)>(policy, in, out, init, op);
-  pmpp::synchronize(policy);
-  CHECK(where::get(out) == expected<Out>(v, false, true, init, op));
-  pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, in.begin(), in.end(), out.begin(), op);
-  pmpp::synchronize(policy);
-  CHECK(where::get(out) == expected<Out>(v, true, false, pmpp::accumulator_of<T>{}, op));
-  auto same = where::put(v);
-  pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, std::as_const(same), same, op, init);
-  pmpp::synchronize(policy);
-  CHECK(where::get(same) == expected<T>(v, true, true, init, op));
-  same = where::put(v);
-  pmpp::exclusive_scan<test::tuned<where>(Tuning)>(policy, std::as_const(same), same, init, op);
-  pmpp::synchronize(policy);
-  CHECK(where::get(same) == expected<T>(v, false, true, init, op));
+  auto out = where::put(std::vector<T>(v.size())), same = where::put(v);
+  if constexpr (Which != kinds::exclusive) {
+    const auto end = pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, in, out, op, init);
+    pmpp::synchronize(policy);
+    CHECK(end == out.end());
+    CHECK(where::get(out) == expected<T>(v, true, true, init, op));
+    pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, in.begin(), in.end(), out.begin(), op);
+    pmpp::synchronize(policy);
+    CHECK(where::get(out) == expected<T>(v, true, false, pmpp::accumulator_of<T>{}, op));
+    pmpp::inclusive_scan<test::tuned<where>(Tuning)>(policy, std::as_const(same), same, op, init);
+    pmpp::synchronize(policy);
+    CHECK(where::get(same) == expected<T>(v, true, true, init, op));
+    same = where::put(v);
+  }
+  if constexpr (Which != kinds::inclusive) {
+    pmpp::exclusive_scan<test::tuned<where>(Tuning)>(policy, in, out, init, op);
+    pmpp::synchronize(policy);
+    CHECK(where::get(out) == expected<T>(v, false, true, init, op));
+    pmpp::exclusive_scan<test::tuned<where>(Tuning)>(policy, std::as_const(same), same, init, op);
+    pmpp::synchronize(policy);
+    CHECK(where::get(same) == expected<T>(v, false, true, init, op));
+  }
 }
 
 }  // namespace
@@ -86,10 +91,12 @@ TEST_ALL_PLACES("sums of integers of every width, every size") {
   for (const std::int64_t n : test::sizes(tile)) {
     CAPTURE(n);
     CAPTURE(test::seed());
-    check_all<where, pmpp::scan_tuning{}, std::int32_t>(test::random_values<std::int32_t>(n), 7, pmpp::plus{});
-    check_all<where, pmpp::scan_tuning{}, std::uint8_t>(test::random_values<std::uint8_t>(n), 3u, pmpp::plus{});
-    check_all<where, pmpp::scan_tuning{}, std::int64_t>(test::random_values<std::int16_t>(n), 1L, pmpp::plus{});
-    check_all<where, pmpp::scan_tuning{}, std::int64_t>(test::random_values<std::int64_t>(n), 9L, pmpp::plus{});
+    check_all<where, pmpp::scan_tuning{}>(test::random_values<std::int32_t>(n), 7, pmpp::plus{});
+    check_all<where, pmpp::scan_tuning{}, kinds::inclusive>(test::random_values<std::uint8_t>(n), 3u, pmpp::plus{});
+    check_all<where, pmpp::scan_tuning{}, kinds::exclusive>(test::random_values<std::int16_t>(n), std::int64_t(1),
+                                                            pmpp::plus{});
+    check_all<where, pmpp::scan_tuning{}, kinds::inclusive>(test::random_values<std::int64_t>(n), std::int64_t(9),
+                                                            pmpp::plus{});
   }
 }
 
@@ -97,15 +104,15 @@ TEST_ALL_PLACES("every size up to a few tiny tiles") {
   const auto all = test::random_values<int>(2200);
   for (const std::int64_t n : test::every_size(300, 2200, 61)) {
     CAPTURE(n);
-    check_all<where, tiny, std::int32_t>(std::vector<int>(all.begin(), all.begin() + n), 5, pmpp::plus{});
+    check_all<where, tiny>(std::vector<int>(all.begin(), all.begin() + n), 5, pmpp::plus{});
   }
 }
 
 TEST_ALL_PLACES("operators see adjacent ranges only, in order, init on the left") {
   for (const std::int64_t n : test::some_of({1, 2, 5, 31, 32, 33, 64, 100, 511, 512, 513, 1000, 4097, 30011})) {
     CAPTURE(n);
-    check_all<where, tiny, test::interval>(intervals(n), test::interval{-7, 0}, test::join{});
-    check_all<where, pmpp::scan_tuning{}, test::interval>(intervals(n), test::interval{-7, 0}, test::join{});
+    check_all<where, tiny, kinds::inclusive>(intervals(n), test::interval{-7, 0}, test::join{});
+    check_all<where, pmpp::scan_tuning{}, kinds::exclusive>(intervals(n), test::interval{-7, 0}, test::join{});
   }
 }
 
@@ -117,22 +124,22 @@ TEST_ALL_PLACES("operators that do not commute; accumulators of 8, 12 and 40 byt
     for (auto& x : b) (test::generator()() % 2 != 0 ? x.opening : x.closing) = 1;
     for (auto& x : a)
       x = {static_cast<std::uint32_t>(test::generator()() | 1), static_cast<std::uint32_t>(test::generator()()), 1};
-    check_all<where, small, test::brackets>(b, test::brackets{}, test::concatenate{});
-    check_all<where, small, test::affine>(a, test::affine{3, 1, 0}, test::compose{});
+    check_all<where, small, kinds::inclusive>(b, test::brackets{}, test::concatenate{});
+    check_all<where, small, kinds::exclusive>(a, test::affine{3, 1, 0}, test::compose{});
   }
   std::vector<test::wide> w(3001);
   for (std::size_t i = 0; i < w.size(); ++i)
     for (std::size_t k = 0; k < 5; ++k) w[i].part[k] = static_cast<std::int64_t>(i * (k + 1));
-  check_all<where, small, test::wide>(w, test::wide{}, test::add_wide{});
+  check_all<where, small, kinds::inclusive>(w, test::wide{}, test::add_wide{});
 }
 
 TEST_ALL_PLACES("other operators and types: bool, minimum, bits") {
   std::vector<std::uint8_t> flags(5000);
   for (auto& f : flags) f = test::generator()() % 97 == 0;
-  check_all<where, small, std::uint8_t>(flags, false, pmpp::logical_or{});
-  check_all<where, small, int>(test::random_values<int>(5000), 1000, pmpp::minimum{});
-  check_all<where, small, float>(test::random_values<float>(5000), -5.0f, pmpp::maximum{});
-  check_all<where, small, unsigned>(test::random_values<unsigned>(5000), 0u, pmpp::bit_xor{});
+  check_all<where, small, kinds::exclusive>(flags, false, pmpp::logical_or{});
+  check_all<where, small, kinds::inclusive>(test::random_values<int>(5000), 1000, pmpp::minimum{});
+  check_all<where, small, kinds::exclusive>(test::random_values<float>(5000), -5.0f, pmpp::maximum{});
+  check_all<where, small, kinds::inclusive>(test::random_values<unsigned>(5000), 0u, pmpp::bit_xor{});
 }
 
 TEST_ALL_PLACES("no surprising accumulator") {
@@ -142,13 +149,13 @@ TEST_ALL_PLACES("no surprising accumulator") {
   pmpp::inclusive_scan(policy, where::input(full), out);
   pmpp::synchronize(policy);
   CHECK(where::get(out).back() == 255ull * 300000);
-  auto sums = where::put(std::vector<double>(full.size()));
+  auto sums = where::put(std::vector<std::uint64_t>(full.size()));
   pmpp::exclusive_scan(policy, where::input(full), sums);
   pmpp::synchronize(policy);
-  CHECK(where::get(sums).back() == 255.0 * 299999);
+  CHECK(where::get(sums).back() == 255ull * 299999);
   const std::vector<int> big(10, 2000000000);
   auto wide = where::put(std::vector<std::int64_t>(10));
-  pmpp::inclusive_scan(policy, where::input(big), wide, pmpp::plus{}, std::int64_t(0));
+  pmpp::inclusive_scan<test::tuned<where>(tiny)>(policy, where::input(big), wide, pmpp::plus{}, std::int64_t(0));
   pmpp::synchronize(policy);
   CHECK(where::get(wide).back() == 20000000000);
 }
@@ -320,10 +327,10 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   const auto data = where::input(std::vector<int>(10, 1));
   auto out = where::put(std::vector<int>(9, 77));
   CHECK_THROWS_AS(pmpp::inclusive_scan(policy, null, null + 5, out), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::exclusive_scan(policy, data.end(), data.begin(), out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::exclusive_scan(policy, data.end(), data.begin(), out, 7), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::inclusive_scan(policy, data, static_cast<int*>(nullptr)), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::inclusive_scan(policy, data, out), std::length_error);
-  CHECK_THROWS_AS(pmpp::exclusive_scan(policy, data.begin(), pmpp::device_count{static_cast<int*>(nullptr), 5}, out),
+  CHECK_THROWS_AS(pmpp::exclusive_scan(policy, data.begin(), pmpp::device_count{static_cast<int*>(nullptr), 5}, out, 7),
                   std::invalid_argument);
   CHECK(where::get(out) == std::vector<int>(9, 77));
   CHECK(pmpp::inclusive_scan(policy, null, null, out) == out.begin());  // nothing may be null
@@ -390,7 +397,7 @@ TEST_CASE("any order of blocks, any seed, one worker or several") {
       options.seed = seed;
       const pmpp::simt::scoped_emulator_options scope(options);
       pmpp::device_buffer<test::interval> out(v.size());
-      pmpp::inclusive_scan<pmpp::scan_tuning{.threads = 32, .vectors = 1, .blocks = 64}>(device, in, out, test::join{});
+      pmpp::inclusive_scan<tiny>(device, in, out, test::join{});
       CAPTURE(seed);
       CHECK(pmpp::to_host(out) == wanted);
     }

@@ -7,7 +7,6 @@
 // and alignment; computed inputs; lengths that only the device knows; in place where promised; nothing else is touched;
 // bad input throws and touches nothing; a workspace is left as it was found. In the emulator also under other orders of
 // blocks and threads.
-#include <pmpp/by_key.hpp>
 #include <pmpp/segmented.hpp>
 
 #include <algorithm>
@@ -35,9 +34,6 @@ TEST_ALL_PLACES("sums and scans, every law of lengths") {
       const auto offsets = offsets_of(l);
       const auto v = test::random_values<int>(offsets.back());
       check_segments<pmpp::segmented_tuning{}, where>(v, offsets, 5, pmpp::plus{});
-      if (n > 5000) continue;
-      check_segments<tiny, where>(v, offsets, 5, pmpp::plus{});
-      check_segments<small, where>(v, offsets, 5, pmpp::plus{});
     }
   }
 }
@@ -48,10 +44,10 @@ TEST_ALL_PLACES("many more segments than elements") {
     for (std::size_t s = 7; s < l.size(); s += static_cast<std::size_t>(every)) l[s] = s % 3 == 0 ? 2 : 1;
     std::fill(l.begin() + 5000, l.begin() + 9000, 0);
     const auto offsets = offsets_of(l, 1);
-    const auto v = test::random_values<int>(offsets.back() + 3);
+    const std::int64_t n = offsets.back() + 3;
     CAPTURE(every);
-    check_segments<pmpp::segmented_tuning{}, where>(v, offsets, 5, pmpp::plus{});
-    check_segments<tiny, where>(v, offsets, 5, pmpp::plus{});
+    check_segments<pmpp::segmented_tuning{}, where>(test::random_values<int>(n), offsets, 5, pmpp::plus{});
+    check_segments<tiny, where>(random_affines(n), offsets, test::affine{3, 4, 0}, test::compose{});
   }
 }
 
@@ -62,27 +58,19 @@ TEST_ALL_PLACES("long segments among short ones") {
     l[s] = length;
   const auto offsets = offsets_of(l, 3);
   check_segments<pmpp::segmented_tuning{}, where>(test::random_values<int>(offsets.back()), offsets, 5, pmpp::plus{});
-  check_segments<pmpp::segmented_tuning{}, where>(test::random_values<std::int8_t>(offsets.back()), offsets,
-                                                  std::int8_t(5), pmpp::maximum{});
-  check_segments<pmpp::segmented_tuning{}, where>(random_affines(offsets.back()), offsets, random_affine(1),
-                                                  test::compose{});
+  check_segments<pmpp::segmented_tuning{}, where>(test::random_values<std::uint8_t>(offsets.back()),
+                                                  std::vector<std::int64_t>(offsets.begin(), offsets.end()),
+                                                  std::uint8_t(5), pmpp::maximum{});
+  check_segments<pmpp::segmented_tuning{}, where>(positions(offsets.back()), offsets, test::interval{-7, -7},
+                                                  join_behind{});
 }
 
 TEST_ALL_PLACES("scans of segments that take a block each, and of longer ones") {
   const auto offsets = offsets_of({1500, 0, 2048, 2049, 700, 8192, 8193, 20000, 5, 513, 4096}, 3);
   check_segments<pmpp::segmented_tuning{}, where>(test::random_values<int>(offsets.back() + 2), offsets, 5,
                                                   pmpp::plus{});
-  check_segments<pmpp::segmented_tuning{}, where>(random_affines(offsets.back()), offsets, random_affine(1),
-                                                  test::compose{});
-  const typename where::policy policy{};
-  const auto v = test::random_values<int>(offsets.back());
-  std::vector<int> wanted = test::copies<int>(v.size(), -1);
-  for (std::size_t s = 1; s < offsets.size(); ++s)
-    for (int i = offsets[s - 1], running = 7; i < offsets[s]; ++i)
-      wanted[std::size_t(i)] = std::exchange(running, running + v[std::size_t(i)]);
-  auto out = where::put(test::copies<int>(v.size(), -1));
-  pmpp::segmented_exclusive_scan(policy, where::put(v), where::put(offsets), out, 7);
-  CHECK(where::get(out) == wanted);
+  check_segments<pmpp::segmented_tuning{}, where>(positions(offsets.back()), offsets, test::interval{-7, -7},
+                                                  join_behind{});
 }
 
 TEST_ALL_PLACES("many segments that a warp folds, some of which it leaves to the block") {
@@ -99,7 +87,7 @@ TEST_ALL_PLACES("many segments that a warp folds, some of which it leaves to the
 }
 
 TEST_ALL_PLACES("operators that show order and grouping") {
-  for (const std::int64_t n : {300, 3000})
+  for (const std::int64_t n : {100, 300, 3000})
     for (const auto& [name, l] : laws(n)) {
       CAPTURE(n);
       CAPTURE(name);
@@ -123,23 +111,23 @@ TEST_ALL_PLACES("long segments of operators in order") {
 }
 
 namespace {
-template <pmpp::segmented_tuning Tuning, class where, class T, class I>
+template <pmpp::segmented_tuning Tuning, class where, parts Which, class T, class I>
 void check_types() {
   for (const auto& [name, l] : laws(120)) {
     CAPTURE(name);
     const auto offsets = offsets_of<I>(l);
     if (static_cast<std::int64_t>(offsets.back()) != std::accumulate(l.begin(), l.end(), std::int64_t(0))) continue;
     const auto v = test::random_values<T>(static_cast<std::int64_t>(offsets.back()));
-    check_segments<Tuning, where>(v, offsets, T(1), pmpp::maximum{});
+    check_segments<Tuning, where, Which>(v, offsets, T(1), pmpp::maximum{});
   }
 }
 }  // namespace
 
 TEST_ALL_PLACES("elements and offsets of every type") {
-  check_types<pmpp::segmented_tuning{}, where, std::uint8_t, std::int64_t>();
-  check_types<tiny, where, std::int16_t, std::int16_t>();
-  check_types<small, where, float, std::uint64_t>();
-  check_types<tiny, where, double, std::uint16_t>();
+  check_types<pmpp::segmented_tuning{}, where, parts::both, std::uint8_t, std::int64_t>();
+  check_types<tiny, where, parts::scans, std::int16_t, std::int16_t>();
+  check_types<small, where, parts::scans, float, std::uint64_t>();
+  check_types<tiny, where, parts::sums, double, std::uint16_t>();
   const auto offsets = offsets_of<std::uint32_t>({0, 100, 700, 0, 1, 2, 3});
   std::vector<test::wide> w(static_cast<std::size_t>(offsets.back()));
   for (std::size_t i = 0; i < w.size(); ++i)
@@ -153,7 +141,7 @@ TEST_ALL_PLACES("accumulators: small integers add up in 64 bits, init chooses an
   const auto in = where::put(v);
   const auto at = where::put(std::vector<int>{0, 8000, 8000, 9000});
   auto sums = where::put(std::vector<std::int64_t>(3, -1));
-  pmpp::segmented_reduce(policy, in, at, sums);
+  pmpp::segmented_reduce<tiny>(policy, in, at, sums);
   CHECK(where::get(sums) == std::vector<std::int64_t>{1600000, 0, 200000});
   auto means = where::put(test::copies<float>(3, -1));
   pmpp::segmented_reduce<tiny>(policy, in.begin(), in.end(), at.begin(), at.end(), means, 0.5);
@@ -183,22 +171,22 @@ TEST_ALL_PLACES("long segments, in many chunks") {
 
 TEST_ALL_PLACES("long segments of narrow elements, which begin and end anywhere") {
   const typename where::policy policy{};
-  const auto check = [&]<class T>(std::int64_t n, int from, T) {
+  const auto check = [&]<class T, class I>(std::int64_t n, int from, T, I) {
     CAPTURE(n);
     CAPTURE(from);
     const auto v = test::random_values<T>(n + from);
     const std::vector<T> piece(v.begin() + from, v.end());
-    const auto offsets = offsets_of({3, n / 2, 0, 1, n / 5, n - n / 2 - n / 5 - 9}, 2);
+    const auto offsets = offsets_of<I>({3, n / 2, 0, 1, n / 5, n - n / 2 - n / 5 - 9}, 2);
     const auto in = where::put(v);
     const auto at = where::put(offsets);
-    auto out = where::put(test::copies<int>(6, 7));
-    pmpp::segmented_reduce(policy, in.begin() + from, in.end(), at.begin(), at.end(), out, 5, pmpp::maximum{});
-    CHECK(where::get(out) == sums_of(piece, offsets, 5, pmpp::maximum{}));
+    auto out = where::put(test::copies<T>(6, 7));
+    pmpp::segmented_reduce(policy, in.begin() + from, in.end(), at.begin(), at.end(), out, T(5), pmpp::maximum{});
+    CHECK(where::get(out) == sums_of(piece, offsets, T(5), pmpp::maximum{}));
   };
   for (const std::int64_t n : test::some_of({40, 700, 5000, 70000}))
     for (const int from : {0, 1, 7, 15}) {
-      check(n, from, std::uint8_t());
-      check(n, from, std::int16_t());
+      check(n, from, std::uint8_t(), std::int64_t());
+      check(n, from, std::int16_t(), int());
     }
 }
 
@@ -303,7 +291,8 @@ TEST_CASE("blocks and threads in any order") {
     const auto offsets = offsets_of(l, 1);
     check_segments<tiny, test::device_place>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0},
                                              test::compose{});
-    check_segments<small, test::device_place>(test::random_values<int>(offsets.back()), offsets, 3, pmpp::plus{});
+    check_segments<small, test::device_place>(random_affines(offsets.back()), offsets, test::affine{3, 4, 0},
+                                              test::compose{});
   });
 }
 #endif

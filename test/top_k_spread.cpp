@@ -46,15 +46,15 @@ constexpr pmpp::top_k_tuning narrow{.threads = 32,
 
 TEST_ALL_PLACES("rows that many blocks hold, of elements of every size") {
   check_lengths<narrow, where, float>({33, 65, 200, 512, 1001, 3000});
-  check_lengths<narrow, where, std::uint64_t>({33, 190, 257, 1003});
+  check_lengths<narrow, where, std::int64_t>({33, 190, 257, 1003});
   check_lengths<narrow, where, std::int16_t>({35, 127, 515});
-  check_lengths<narrow, where, std::uint8_t>({40, 128, 2000});
+  check_lengths<narrow, where, std::uint8_t, pmpp::less>({40, 128, 2000});
 }
 
 TEST_ALL_PLACES("every kind of data in rows that many blocks hold") {
   for (int kind = 0; kind < kinds; ++kind)
     for (const std::int64_t k : {3, 64, 299}) {
-      check_batched<narrow, where>(kind_of_data<float>(kind, 1803), 3, 600, k, 3, pmpp::less{});
+      check_batched<narrow, where>(kind_of_data<float>(kind, 1803), 3, 600, k, 3);
       check_batched<narrow, where>(kind_of_data<std::int64_t>(kind, 1201), 2, 600, k, 1);
     }
   for (int kind = 0; kind < kinds; ++kind)
@@ -65,7 +65,14 @@ TEST_ALL_PLACES("long rows, as they are called") {
   for (const std::int64_t k : test::some_of<std::int64_t>({2, 300, 4095}))
     check_top_k<usual, where>(kind_of_data<float>(static_cast<int>(k % kinds), 100'003), k, pmpp::greater{}, 1);
   check_batched<usual, where>(kind_of_data<std::int16_t>(2, 2 * 40'001), 2, 40'001, 500);
-  check_batched<usual, where>(kind_of_data<std::uint64_t>(0, 3 * 20'001 + 1), 3, 20'001, 60, 1);
+  check_batched<usual, where>(kind_of_data<double>(0, 3 * 20'001 + 1), 3, 20'001, 60, 1);
+}
+
+// Of float in top_k_held.cpp.
+TEST_ALL_PLACES("rows that single blocks hold, as they are called") {
+  check_lengths<usual, where, double>({129, 161, 1000});
+  check_batched<usual, where>(kind_of_data<std::int16_t>(2, 3 * 6001), 3, 6001, 1000);
+  check_batched<usual, where>(kind_of_data<double>(0, 2 * 5584), 2, 5584, 736);
 }
 
 TEST_ALL_PLACES("NaN, infinities and zeros of both signs in a row that many blocks hold") {
@@ -78,7 +85,7 @@ TEST_ALL_PLACES("one long row, of a length that the device knows") { test::check
 TEST_CASE("other orders of blocks and threads") {
   test::for_each_order(3, [&](std::uint64_t) {
     check_batched<narrow, test::device_place>(kind_of_data<float>(2, 1200), 2, 600, 40);
-    check_batched<narrow, test::device_place>(kind_of_data<double>(0, 1200), 2, 600, 40);
+    check_batched<narrow, test::device_place>(kind_of_data<std::int64_t>(0, 1200), 2, 600, 40);
   });
 }
 #endif

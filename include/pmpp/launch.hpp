@@ -132,7 +132,7 @@ inline bool launch_on_gpu(const gpu_kernel& kernel, int id, const machine& on, c
   if (kernel.together && !on.cooperative) return false;
   [[maybe_unused]] const simt::named_range range = begin_launch(kernel.name, id, where.stream);
   const bool all_dynamic = kernel.shared > simt::detail::static_shared_limit;
-  const bool large = kernel.shared + shape.dynamic_shared > simt::detail::static_shared_limit;
+  const bool large = kernel.shared + shape.dynamic_shared > simt::detail::static_shared_limit - 1024;  // for alignment
   const unsigned wanted =
       unsigned(large) | unsigned(kernel.leaves_first_cache) << 1 | unsigned(shape.cluster != extent3{}) << 2;
   if (const unsigned missing = wanted & ~__atomic_load_n(&kernel.prepared[id], __ATOMIC_RELAXED)) {

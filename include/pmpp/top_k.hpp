@@ -294,8 +294,8 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
 ///                     place s * k.
 /// \param indices_out  the same for integers: places in the segment, from 0 on.
 /// As top_k: a block takes a segment, several a long one, whose length the host need not know. For numbers and k up to 4096 (2048 where
-/// elements have 8 bytes) one launch without scratch where none can be long (n up to 2048, or up to four times the average and 16,384;
-/// k = 1: 2^21), else two, and scratch. Many short segments, those of other elements, and all for a larger k, are sorted.
+/// elements have 8 bytes) one launch without scratch for n up to 65,536 (k = 1: 2^21), else two, and scratch. Many short segments,
+/// those of other elements, and all for a larger k, are sorted.
 /// \throws as top_k; std::invalid_argument for no offsets. Example: test/top_k.cpp, segments.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,
           output_for<P> V, output_for<P> X, class Comp = greater>

@@ -108,60 +108,40 @@ public:
   template <class Offsets>
   void of_segments(const input<Offsets>& offsets, std::int64_t n, std::int64_t k, const Output& output) const {
     using rows_type = segment_rows<Offsets>;
-    using holding = held_rows_kernel<source_type, rows_type, Output, Tuning, sorted_order>;
     using kernel = selecting<rows_type>;
     using first_keys = first_key_kernel<source_type, rows_type, Output, Tuning>;
-    const machine& m = machine_of(where);
     const std::int64_t resident = resident_blocks(), segments = offsets.count.bound - 1,
                        average = ceil_div(n, segments);
     const int threads = threads_for(segments, average, k, false), large = max(threads, Tuning.threads);
-    const std::int64_t of_part = max(Tuning.part, ceil_div(n, resident)), most_cut = n / (2 * of_part),
-                       most_parts = n / of_part + most_cut, part_room = k == 1 ? 1 : kernel::room_for(large, true);
-    rows_type rows{{offsets.first, offsets.count}, 2 * of_part, of_part};
-    typename holding::arguments h{source, rows, k, 0, 1, static_cast<int>(holding::keys_bytes(k)), output};
-    grid held{};
-    const bool holds = k > 1 && average <= Tuning.segment;
-    if (holds) {
-      h.slice = min(Tuning.segment, round_up(4 * average, std::int64_t(2048)));
-      while (!m.fits((held = holding::shape(h, segments, average, m.multiprocessors)).dynamic_shared +
-                     sizeof(typename holding::shared)))
-        h.slice /= 2;
-      rows.longest = h.slice;
-    }
-    if (n <= (k > 1 ? rows.longest : Tuning.alone)) rows.longest = 0;  // none is noted
-    const bool notes = rows.longest > 0;
-    const std::int64_t most_noted = notes ? n / rows.longest : 0;
+    const std::int64_t of_part = max(Tuning.part, ceil_div(n, resident)), longest = 2 * of_part;
+    const bool notes = n > (k > 1 ? longest : Tuning.alone);
+    const std::int64_t most_noted = notes ? n / longest : 0, most_parts = notes ? n / of_part + most_noted : 0,
+                       part_room = k == 1 ? 1 : kernel::room_for(large, true);
     scratch memory(where,
                    notes ? list_bytes(most_parts * part_room) +
                                scratch_bytes({static_cast<std::size_t>(most_noted) * sizeof(noted_row)})
                          : 0,
-                   notes ? static_cast<std::size_t>(rows_type::state_words + 2 * most_cut) * 8 : 0);
+                   notes ? static_cast<std::size_t>(rows_type::state_words + 2 * most_noted) * 8 : 0);
     const key_list<keys> list = notes ? take_list(memory, most_parts * part_room) : key_list<keys>{};
+    rows_type rows{{offsets.first, offsets.count}, notes ? longest : 0, of_part};
     rows.noted = notes ? memory.take<noted_row>(most_noted) : nullptr;
     rows.state = reinterpret_cast<std::uint64_t*>(memory.state());
     auto* const found = notes ? reinterpret_cast<std::int64_t*>(rows.state + rows_type::state_words) : nullptr;
-    auto* const arrived = notes ? reinterpret_cast<unsigned*>(found + most_cut) : nullptr;
-
-    typename first_keys::arguments f{source, rows, divisor(1), list, arrived, output};
+    auto* const arrived = notes ? reinterpret_cast<unsigned*>(found + most_noted) : nullptr;
+    const std::int64_t blocks = min(most_parts, resident * Tuning.threads / large);
+    if (k == 1) {
+      typename first_keys::arguments a{source, rows, divisor(1), list, arrived, output};
+      const int some = average <= Tuning.short_row ? Tuning.short_threads : Tuning.threads;
+      pmpp::launch(where, grid{min(segments, std::int64_t(1) << 30), some}, first_keys{}, a);
+      a.rows.second = true;
+      if (notes) pmpp::launch(where, grid{blocks, Tuning.threads}, first_keys{}, a);
+      return;
+    }
     typename kernel::arguments a{source,  rows,    k,     selection_stage::part, divisor(1), part_room, list, {}, found,
                                  nullptr, arrived, output};
-    h.rows = rows;
-    if (k == 1)
-      pmpp::launch(where,
-                   grid{min(segments, std::int64_t(1) << 30),
-                        average <= Tuning.short_row ? Tuning.short_threads : Tuning.threads},
-                   first_keys{}, f);
-    else if (holds)
-      pmpp::launch(where, held, holding{}, h);
-    else
-      pmpp::launch(where, kernel::shape(min(segments, 64 * resident), threads), kernel{}, a);
-    if (!notes) return;
-    f.rows.second = a.rows.second = true;
-    const std::int64_t blocks = min(most_noted + most_parts, resident * Tuning.threads / large);
-    if (k == 1)
-      pmpp::launch(where, grid{blocks, Tuning.threads}, first_keys{}, f);
-    else
-      pmpp::launch(where, kernel::shape(blocks, large), kernel{}, a);
+    take_segments(a, segments, average, threads);
+    a.rows.second = true;
+    if (notes) pmpp::launch(where, kernel::shape(blocks, large), kernel{}, a);
   }
 
   /// Short rows: a warp takes the k first one after the other. False: rows are long, or few, or k is large.
@@ -307,6 +287,30 @@ public:
   }
 
 private:
+  /// A block for each segment. It has room for one of four times the average, or for more if all blocks run at once even so.
+  template <class Arguments>
+  void take_segments(const Arguments& a, std::int64_t segments, std::int64_t average, int threads) const {
+    using kernel = segments_kernel<source_type, decltype(a.rows), Output, Tuning>;
+    using holding = typename kernel::holding;
+    const machine& m = machine_of(where);
+    typename holding::arguments h{source, a.rows, a.k, 0, 1, static_cast<int>(holding::keys_bytes(a.k)), a.output};
+    const std::int64_t at_once = ceil_div(segments, std::int64_t(m.multiprocessors)),
+                       rest = m.shared_per_multiprocessor / at_once - std::int64_t(sizeof(typename kernel::shared)) -
+                              machine::reserved_per_block - h.keys_bytes,
+                       share = rest / std::int64_t(sizeof(typename keys::code)) - 2 * Items - 16;
+    grid shape = kernel::selecting::shape(
+        segments, at_once <= 2 && average > Tuning.short_row / 8 ? max(threads, Tuning.threads) : threads);
+    h.slice = average > Tuning.segment ? 0 : min(Tuning.segment, max(share, round_up(4 * average, std::int64_t(2048))));
+    const grid held = holding::shape(h, segments, average, m.multiprocessors);
+    if (h.slice > 0 && m.fits(held.dynamic_shared + sizeof(typename kernel::shared))) {
+      shape = kernel::selecting::shape(segments, static_cast<int>(max(held.threads.x, shape.threads.x)));
+      shape.dynamic_shared = max(shape.dynamic_shared, held.dynamic_shared);
+    } else {
+      h.slice = 0;
+    }
+
+    pmpp::launch(where, shape, kernel{}, h, a);
+  }
   std::int64_t resident_blocks() const { return std::int64_t(Tuning.blocks) * machine_of(where).multiprocessors; }
   /// Of a block that takes rows alone: few where rows are short, or not long and so many that it counts how many run at once.
   int threads_for(std::int64_t rows, std::int64_t longest, std::int64_t k, bool may_fit) const {

@@ -208,14 +208,14 @@ std::vector<T> kind_of_data(int kind, std::int64_t n) {
 inline constexpr int kinds = 7;
 
 /// One to three rows of these lengths, k from 2 to all.
-template <pmpp::top_k_tuning Tuning, class where, class T>
+template <pmpp::top_k_tuning Tuning, class where, class T, class Comp = pmpp::greater>
 void check_lengths(std::initializer_list<std::int64_t> lengths) {
   int turn = 0;
   for (const std::int64_t length : lengths)
     for (const std::int64_t k : {std::int64_t(2), length / 10 + 1, length / 2, length - 1, length}) {
       const std::int64_t rows = 1 + (turn + 1) % 3, from = turn % 5;
       const auto v = kind_of_data<T>(turn++ % kinds, rows * length + from + 2);
-      check_batched<Tuning, where>(v, rows, length, k, from);
+      check_batched<Tuning, where>(v, rows, length, k, from, Comp{});
     }
 }
 

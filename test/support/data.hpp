@@ -36,10 +36,10 @@ inline std::int64_t up_to(std::int64_t n, std::int64_t few = 6000) { return only
 inline int turns(int n) { return only_small() ? std::min(n, 4) : n; }
 
 /// Whether a turn of loops that try all of one thing with all of others is left out: where little is to be done, all but each
-/// `period`-th. (A period that no loop's length is a multiple of meets every value of each.)
+/// `period`-th, on a CPU all but each `of_cpu`-th. (A period that no loop's length is a multiple of meets every value of each.)
 class only_each {
 public:
-  explicit only_each(int period) : period_(only_small() ? period : 1) {}
+  explicit only_each(int period, int of_cpu = 1) : period_(only_small() ? period : PMPP_CUDA ? 1 : of_cpu) {}
   bool leaves_out() { return turn_++ % period_ != 0; }
 
 private:

@@ -80,7 +80,7 @@ struct direct_reduce_kernel {
     /// long: if the machine held nearly all at once, the rest would take as long again; then there are several times as many.
     PMPP_HOST_DEVICE plan(std::int64_t elements, std::int64_t segment_count, int multiprocessors_of_machine)
         : multiprocessors(multiprocessors_of_machine) {
-      constexpr int loads = folders * in_flight, some = 4 * loads, of_warp = max(1, batch / 2) * lanes;
+      constexpr int loads = folders * in_flight, some = 6 * loads, of_warp = max(1, batch / 2) * lanes;
       while ((std::int64_t(1) << chunk_bits) < loads || (elements >> chunk_bits) > (1ll << chunk_bits) / 4)
         ++chunk_bits;
       const bool long_ones = elements > segment_count * of_warp && elements <= segment_count * some;

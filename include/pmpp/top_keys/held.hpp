@@ -85,10 +85,19 @@ struct held_rows_kernel {
 
   template <class Block>
   PMPP_HOST_DEVICE void operator()(Block& block, shared& memory, const arguments& a) const {
-    for (int d = block.thread(); d < digits; d += block.threads()) memory.count[d] = {};
+    clear(block, memory);
     simt::previous_kernels_done();
-    const std::int64_t row = static_cast<unsigned>(block.index()) >> floor_log2(a.blocks);
-    if (!a.rows.leaves(block, row)) row_of_blocks<Block>(block, memory, a, row).take();
+    take_row(block, memory, a, static_cast<unsigned>(block.index()) >> floor_log2(a.blocks));
+  }
+
+  /// Before a row: no barrier is needed.
+  template <class Block>
+  PMPP_HOST_DEVICE static void clear(Block& block, shared& memory) {
+    for (int d = block.thread(); d < digits; d += block.threads()) memory.count[d] = {};
+  }
+  template <class Block>
+  PMPP_HOST_DEVICE static void take_row(Block& block, shared& memory, const arguments& a, std::int64_t row) {
+    row_of_blocks<Block>(block, memory, a, row).take();
   }
 
 private:
