@@ -78,7 +78,7 @@ TEST_ALL_PLACES("rows of equal length") {
 }
 
 TEST_ALL_PLACES("short rows, few and many: a warp for each") {
-  const std::int64_t many = 8 * 132 + 3;
+  const std::int64_t many = 8 * (PMPP_CUDA ? 132 : 8) + 3;  // for each multiprocessor more than eight
   for (const std::int64_t rows : {std::int64_t(5), many})
     for (const std::int64_t length : test::some_of({1, 8, 32, 33, 100, 256, 257, 512, 513}))
       for (const std::int64_t k : test::some_of<std::int64_t>({1, 2, 16, 17, 33, 64, 65})) {

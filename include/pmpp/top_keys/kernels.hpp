@@ -226,19 +226,19 @@ private:
     shared& memory;
     const arguments& a;
     room_of_block& slots;
-    row_part own;
+    row_part unit;
     std::int64_t begin, n;
     int room, k;  ///< k: at most half of the room, if the row does not fit; of gathered rows not used
     key limit = keys::last();
 
-    PMPP_HOST_DEVICE row_of_block(Block& b, shared& m, const arguments& arguments_, const row_part& own_)
+    PMPP_HOST_DEVICE row_of_block(Block& b, shared& m, const arguments& arguments_, const row_part& unit_)
         : block(b),
           memory(m),
           a(arguments_),
           slots(*reinterpret_cast<room_of_block*>(b.dynamic_shared())),
-          own(own_),
-          begin(a.rows.begin(own.row)),
-          n(a.rows.end(own.row) - begin),
+          unit(unit_),
+          begin(a.rows.begin(unit.row)),
+          n(a.rows.end(unit.row) - begin),
           room(room_of_block::size(b.threads())) {
       k = static_cast<int>(min(min(a.k, n), std::int64_t(n <= room ? room : room / 2)));
     }
@@ -251,11 +251,11 @@ private:
       empty();
       if (a.stage == selection_stage::rest && !*a.too_few) return;
       // Alone: it has the row for itself, or the row's list.
-      bool alone = a.stage == selection_stage::whole || (!gathers() && own.parts == 1), from_list = false,
+      bool alone = a.stage == selection_stage::whole || (!gathers() && unit.parts == 1), from_list = false,
            samples = a.limits.first == nullptr;
-      const auto list = a.list.from(own.first * a.part_room);
+      const auto list = a.list.from(unit.first * a.part_room);
       std::int64_t count = n;
-      if (!samples) limit = a.limits[own.slot];
+      if (!samples) limit = a.limits[unit.slot];
       block.sync();
       for (;;) {
         if (samples)
@@ -272,24 +272,24 @@ private:
         } else {
           write_to_list();
           if (gathers()) return note_too_few();
-          if (!block::is_last_block(block, &a.arrived[own.slot], own.parts, memory.last)) return;
+          if (!block::is_last_block(block, &a.arrived[unit.slot], unit.parts, memory.last)) return;
           alone = samples = true;
-          own.part = 0;
-          own.parts = 1;
-          from_list = a.found[own.slot] >= k;
+          unit.part = 0;
+          unit.parts = 1;
+          from_list = a.found[unit.slot] >= k;
           if (from_list)
-            count = a.found[own.slot];
+            count = a.found[unit.slot];
           else
             limit = keys::last();
           block.sync();
-          if (block.thread() == 0) a.found[own.slot] = 0;
+          if (block.thread() == 0) a.found[unit.slot] = 0;
         }
         block.sync();  // all have seen the count
         empty();
         block.sync();
       }
       slots.sort(block, static_cast<int>(memory.count));
-      for (int i = block.thread(); i < k; i += block.threads()) a.output.put(own.row, i, slots[i], 0);
+      for (int i = block.thread(); i < k; i += block.threads()) a.output.put(unit.row, i, slots[i], 0);
     }
 
   private:
@@ -299,7 +299,7 @@ private:
     PMPP_HOST_DEVICE void note_too_few() {
       if (a.stage == selection_stage::gather && block::is_last_block(block, a.arrived, a.parts.value(), memory.last) &&
           block.thread() == 0)
-        *a.too_few = a.found[own.slot] < min(a.k, n);
+        *a.too_few = a.found[unit.slot] < min(a.k, n);
     }
 
     template <class Key>
@@ -334,7 +334,7 @@ private:
       auto limit_code = keys::code_of(limit);
       std::int64_t limit_place = begin + keys::place_of(limit);
       a.source.template for_each_tile<loads>(
-          block, begin, begin + n, own.part, own.parts,
+          block, begin, begin + n, unit.part, unit.parts,
           [&](auto code, std::int64_t i) {
             const bool up_to = code < limit_code || (code == limit_code && i <= limit_place);
             return up_to != after;
@@ -385,12 +385,12 @@ private:
       const auto count = static_cast<int>(min(memory.count, static_cast<unsigned>(room)));
       block.sync();  // all have read the count
       if (block.thread() == 0) {
-        memory.base = simt::atomic_add(&a.found[own.slot], std::int64_t(count));
+        memory.base = simt::atomic_add(&a.found[unit.slot], std::int64_t(count));
         memory.count = 0;
       }
       block.sync();
       for (int i = block.thread(); i < count; i += block.threads())
-        a.list.set(own.first * a.part_room + memory.base + i, slots[i]);
+        a.list.set(unit.first * a.part_room + memory.base + i, slots[i]);
     }
   };
 };
