@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// top_k of one row that a sort in one launch takes, and segmented_top_k of many short segments. See top_k.cpp.
+// top_k of one row that a sort in one launch takes, and segmented_top_k as it is called: many short segments, few long ones. See top_k.cpp.
 #include <pmpp/top_k.hpp>
 
 #include <algorithm>
@@ -68,6 +68,13 @@ TEST_ALL_PLACES("many short segments, one of them long") {
     offsets.push_back(offsets.back() + static_cast<int>(i == 70 ? 5000 : draw_below(i % 2 == 0 ? 3 : 40)));
   for (const std::int64_t k : test::some_of({1, 2, 9, 70}))
     check_rows<usual, where>(elements<float>(offsets.back() + 2, [](std::int64_t) { return draw_below(50); }), offsets,
+                             k);
+}
+
+TEST_ALL_PLACES("few segments of thousands, as they are called") {
+  const std::vector<int> offsets{0, 6000, 12500, 30000, 30000, 30010, 49000};
+  for (const std::int64_t k : test::some_of({2, 300, 1500}))
+    check_rows<usual, where>(elements<float>(offsets.back(), [](std::int64_t) { return draw_below(1 << 12); }), offsets,
                              k);
 }
 

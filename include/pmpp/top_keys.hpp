@@ -302,13 +302,12 @@ private:
         segments, at_once <= 2 && average > Tuning.short_row / 8 ? max(threads, Tuning.threads) : threads);
     h.slice = average > Tuning.segment ? 0 : min(Tuning.segment, max(share, round_up(4 * average, std::int64_t(2048))));
     const grid held = holding::shape(h, segments, average, m.multiprocessors);
-    if (h.slice > 0 && m.fits(held.dynamic_shared + sizeof(typename kernel::shared))) {
-      shape = kernel::selecting::shape(segments, static_cast<int>(max(held.threads.x, shape.threads.x)));
-      shape.dynamic_shared = max(shape.dynamic_shared, held.dynamic_shared);
-    } else {
+    grid both = kernel::selecting::shape(segments, static_cast<int>(max(held.threads.x, shape.threads.x)));
+    both.dynamic_shared = max(both.dynamic_shared, held.dynamic_shared);
+    if (h.slice > 0 && m.fits(both.dynamic_shared + sizeof(typename kernel::shared)))
+      shape = both;
+    else
       h.slice = 0;
-    }
-
     pmpp::launch(where, shape, kernel{}, h, a);
   }
   std::int64_t resident_blocks() const { return std::int64_t(Tuning.blocks) * machine_of(where).multiprocessors; }
