@@ -405,6 +405,7 @@ TEST_ALL_PLACES("computed inputs") {
   CHECK(prefix_of(where::get(out), end - out.begin()) == wanted);
   const pmpp::constant_iterator<std::int64_t> four(4);
   CHECK(pmpp::unique_copy<tiny>(policy, four, four + 30000, out) - out.begin() == 1);
+  CHECK(pmpp::copy_if(policy, four, four + 30000, out, third_bit{}) == out.end());
 }
 
 TEST_ALL_PLACES("lengths that are known on the device only") {
@@ -597,7 +598,7 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
   CHECK_THROWS_WITH_AS(pmpp::copy_flagged<tiny>(policy, data, flags, out),
                        doctest::Contains("copy_flagged: flags has room for 9 elements, needs 10"), std::length_error);
   auto in_place = where::put(std::vector<std::uint32_t>(10, 1));
-  auto count_true = where::put(std::vector<std::uint64_t>(1));
+  auto count_true = where::put(std::vector<std::uint64_t>(1, 77));
   CHECK_THROWS_WITH_AS(pmpp::partition_copy(policy, std::as_const(in_place), out, in_place, is_odd),
                        doctest::Contains("partition_copy: out_false overlaps an input"), std::invalid_argument);
   CHECK_THROWS_AS(pmpp::partition_copy_into(policy, std::as_const(in_place), out, in_place, count_true, is_odd),
@@ -608,6 +609,7 @@ TEST_ALL_PLACES("bad input throws before anything runs") {
                   std::invalid_argument);
   CHECK(where::get(out) == std::vector<std::uint32_t>(10, 77));
   CHECK(where::get(distinct) == std::vector<int>(10, 77));
+  CHECK(where::get(count_true)[0] == 77);
   CHECK(pmpp::copy_if(policy, null, null, nowhere, is_odd) == nowhere);  // nothing may be null
   CHECK(pmpp::copy_if(policy, data, out, is_odd) == out.end());          // the next call works
 }

@@ -96,8 +96,8 @@ inline void after_launch(cudaError_t status, characters kernel, cudaStream_t str
   if (const cudaError_t ran = cudaStreamSynchronize(stream); ran != cudaSuccess) throw_cuda_error(ran, call(), at);
 }
 
-/// More than 48 KB of shared memory, static and dynamic together, has to be asked for: as much as there is, so that launches
-/// of any size may follow from any thread, and what a program has asked for itself is never lowered.
+/// More than 48 KB of shared memory, static, dynamic and up to 1 KB between them, has to be asked for: as much as there is, so that
+/// launches of any size may follow from any thread, and what a program has asked for itself is never lowered.
 inline void allow_shared_bytes(const machine& on, const void* function) {
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
@@ -132,7 +132,7 @@ inline bool launch_on_gpu(const gpu_kernel& kernel, int id, const machine& on, c
   if (kernel.together && !on.cooperative) return false;
   [[maybe_unused]] const simt::named_range range = begin_launch(kernel.name, id, where.stream);
   const bool all_dynamic = kernel.shared > simt::detail::static_shared_limit;
-  const bool large = kernel.shared + shape.dynamic_shared > simt::detail::static_shared_limit - 1024;  // for alignment
+  const bool large = kernel.shared + shape.dynamic_shared > simt::detail::static_shared_limit - 1024;
   const unsigned wanted =
       unsigned(large) | unsigned(kernel.leaves_first_cache) << 1 | unsigned(shape.cluster != extent3{}) << 2;
   if (const unsigned missing = wanted & ~__atomic_load_n(&kernel.prepared[id], __ATOMIC_RELAXED)) {

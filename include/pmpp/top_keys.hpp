@@ -8,7 +8,7 @@
 //   a few long rows                          spread_rows_kernel: by all multiprocessors, whose shared memory holds them
 //   rows that a block takes alone            top_keys_kernel
 //   longer ones                              sample_keys_kernel, top_keys_kernel
-//   segments                                 held_rows_kernel, or first_key_kernel; long ones by parts, by top_keys_kernel or the latter
+//   segments                                 segments_kernel; long ones by parts: top_keys_kernel (k = 1: first_key_kernel for both)
 //   k past half of the room of a large block keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
 //                                            first come to its front (nth_element.hpp) where any order will do; those of
 //                                            several rows to one list, which is sorted by rows at the end
@@ -115,19 +115,23 @@ public:
     const int threads = threads_for(segments, average, k, false), large = max(threads, Tuning.threads);
     const std::int64_t of_part = max(Tuning.part, ceil_div(n, resident)), longest = 2 * of_part;
     const bool notes = n > (k > 1 ? longest : Tuning.alone);
-    const std::int64_t most_noted = notes ? n / longest : 0, most_parts = notes ? n / of_part + most_noted : 0,
+    const std::int64_t most_noted = n / longest, most_parts = n / of_part + most_noted,
                        part_room = k == 1 ? 1 : kernel::room_for(large, true);
-    scratch memory(where,
-                   notes ? list_bytes(most_parts * part_room) +
-                               scratch_bytes({static_cast<std::size_t>(most_noted) * sizeof(noted_row)})
-                         : 0,
-                   notes ? static_cast<std::size_t>(rows_type::state_words + 2 * most_noted) * 8 : 0);
-    const key_list<keys> list = notes ? take_list(memory, most_parts * part_room) : key_list<keys>{};
+    const std::size_t bytes = list_bytes(most_parts * part_room) +
+                              scratch_bytes({static_cast<std::size_t>(most_noted) * sizeof(noted_row)}),
+                      state_bytes = static_cast<std::size_t>(rows_type::state_words + 2 * most_noted) * 8;
+    scratch memory(where, notes ? bytes : 0, notes ? state_bytes : 0);
     rows_type rows{{offsets.first, offsets.count}, notes ? longest : 0, of_part};
-    rows.noted = notes ? memory.take<noted_row>(most_noted) : nullptr;
-    rows.state = reinterpret_cast<std::uint64_t*>(memory.state());
-    auto* const found = notes ? reinterpret_cast<std::int64_t*>(rows.state + rows_type::state_words) : nullptr;
-    auto* const arrived = notes ? reinterpret_cast<unsigned*>(found + most_noted) : nullptr;
+    key_list<keys> list{};
+    std::int64_t* found = nullptr;
+    unsigned* arrived = nullptr;
+    if (notes) {
+      list = take_list(memory, most_parts * part_room);
+      rows.noted = memory.take<noted_row>(most_noted);
+      rows.state = reinterpret_cast<std::uint64_t*>(memory.state());
+      found = reinterpret_cast<std::int64_t*>(rows.state + rows_type::state_words);
+      arrived = reinterpret_cast<unsigned*>(found + most_noted);
+    }
     const std::int64_t blocks = min(most_parts, resident * Tuning.threads / large);
     if (k == 1) {
       typename first_keys::arguments a{source, rows, divisor(1), list, arrived, output};

@@ -71,9 +71,8 @@ struct top_k_tuning {
   int by_a_warp = 16;              ///< k up to which a warp takes them one after the other; four times that of
   int of_a_warp = 256;             ///< so many elements in many rows. 131,072 rows of 128, k 8: 138 us (900)
   std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
-  std::int64_t segment =
-      16384;                  ///< of a segment that a block holds in shared memory. 20,000 of 400, k 10: 127 us (269)
-  std::int64_t part = 32768;  ///< of a long segment's part, at least. 16 of 380,000, k 100: 51 us (116)
+  std::int64_t segment = 16384;    ///< of one that a block holds in shared memory. 20,000 of 400, k 10: 127 us (269)
+  std::int64_t part = 32768;       ///< of a long segment's part, at least. 16 of 380,000, k 100: 51 us (116)
   std::int64_t alone = 1 << 21;    ///< of all segments for k = 1: a second launch would cost the host 4 us
   std::int64_t held = 1 << 17;     ///< elements for each multiprocessor, of rows that blocks hold in shared memory
   std::int64_t held_slice = 8192;  ///< of such a row more blocks hold a part each, if that helps

@@ -66,6 +66,7 @@ struct offset_rows {
   PMPP_HOST_DEVICE std::int64_t begin(std::int64_t row) const { return static_cast<std::int64_t>(offsets[row]); }
   PMPP_HOST_DEVICE std::int64_t end(std::int64_t row) const { return static_cast<std::int64_t>(offsets[row + 1]); }
 };
+
 /// A sample of n elements: `clusters` strata, of each of which `width` neighbours are read, and the rank of the sampled key
 /// before which at least k elements come; 0: there is none. Of strata that share a slot the best key counts alone.
 struct sample_plan {
