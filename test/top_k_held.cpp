@@ -35,6 +35,7 @@ constexpr pmpp::top_k_tuning clustered{.threads = 32,
                                        .by_a_warp = 0,
                                        .one_block = 300,
                                        .held = 1 << 20,
+                                       .held_many = 1 << 20,
                                        .held_slice = 24,
                                        .sorting = test::never_sorted};
 
@@ -82,6 +83,23 @@ TEST_CASE("other orders of blocks and threads") {
 #endif
 
 #if PMPP_CUDA
+// CUDA rounds a kernel's own shared memory up where dynamic memory follows: lengths up to the last that fits, and past it.
+TEST_CASE("rows that fill a block's shared memory") {
+  const pmpp::machine& m = pmpp::machine_of(pmpp::device);
+  const std::int64_t rows = 9, blocks = m.most_blocks_of_cluster(), most = blocks * m.shared_per_block / 4;
+  const pmpp::device_buffer<float> equal(static_cast<std::size_t>(rows * most), 0.0f);
+  auto places = pmpp::device_buffer<int>(static_cast<std::size_t>(3 * rows));
+  for (std::int64_t length = most - blocks * 2600; length <= most; length += blocks * 60) {
+    pmpp::batched_top_k(pmpp::device, equal.begin(), equal.begin() + rows * length, length, 3, pmpp::discard_iterator{},
+                        places);
+    const auto got = pmpp::to_host(places);
+    bool ok = true;
+    for (std::size_t i = 0; i < got.size(); ++i) ok = ok && got[i] == static_cast<int>(i % 3);
+    CAPTURE(length);
+    CHECK(ok);
+  }
+}
+
 TEST_CASE("a graph of rows that are held takes other data, without an allocation") {
   using where = test::device_place;
   pmpp::workspace memory;

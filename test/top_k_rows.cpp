@@ -62,7 +62,7 @@ TEST_ALL_PLACES("rows of equal length") {
     for (const std::int64_t rows : {1, 3, 7})
       for (const std::int64_t k :
            test::some_of({std::int64_t(0), std::int64_t(1), std::int64_t(2), std::int64_t(7), std::int64_t(64),
-                          std::int64_t(65), std::int64_t(128), std::int64_t(129), length / 2, length})) {
+                          std::int64_t(65), std::int64_t(128), std::int64_t(129), length / 4, length / 2, length})) {
         if (k > length) continue;
         const std::int64_t from = draw_below(4), n = rows * length + from;
         check_batch<tiny, where>(elements<float>(n, [](std::int64_t) { return draw_below(1 << 20); }), length, k,
@@ -180,13 +180,21 @@ void check_against_sample(std::int64_t n, int clusters, int better = 1 << 20) {
       for (int j = 0; j < (sampled > 0 ? 1 : plan.width); ++j)
         v[static_cast<std::size_t>(plan.place(c) + j)] = static_cast<float>(sampled + c % 10);
     for (const std::int64_t k : {2, 9, 31, 100, 187}) test::check_top_k<Tuning, test::device_place>(v, k);
+    if (n > Tuning.longest_row) continue;
+    // Past the room of a block: the row alone, and between others, in the list of all three of which it alone has too few.
+    for (const std::int64_t k : {300, 420}) {
+      test::check_top_k<Tuning, test::device_place>(v, k);
+      auto rows = elements<float>(3 * n, [](std::int64_t) { return draw_below(500); });
+      std::copy(v.begin(), v.end(), rows.begin() + n);
+      check_batch<Tuning, test::device_place>(rows, n, k);
+    }
   }
 }
 TEST_CASE("data made against the sample") {
   for (const int clusters : {32, 64, 128, 256, 512, 1024}) check_against_sample<tiny>(3000 + 8, clusters);
   for (const int clusters : {64, 128, 256, 512, 1024}) check_against_sample<small>(10000, clusters);
   check_against_sample<small>(1000, 128);  // by one block
-  check_against_sample<tiny>(1990, 128);   // k = 187: a list that is sorted
+  for (const int clusters : {32, 64, 128, 256}) check_against_sample<tiny>(1990, clusters);
 }
 
 #if PMPP_WITH_EMULATOR && !PMPP_CUDA

@@ -242,8 +242,9 @@ auto partial_sort_copy(const P& where, R&& r, O&& out, Comp comp = {}, [[maybe_u
 /// \param values_out   an iterator, or a range with room for k elements of each row: those of row i begin at place i * k.
 /// \param indices_out  the same for integers: places in the row, from 0 on.
 /// \param which        sorted_order{}, or any_order{}: then the k of each row may come in any order, which is the same on every run.
-/// As top_k, whose launches serve all rows. For a k past 4096 (2048) rows of up to 2^21 elements are sorted together, 2^24
-/// elements at a time, and longer ones selected from one after the other. Other elements than numbers are sorted row by row. \throws as top_k; std::invalid_argument for a row_length that does not divide n.
+/// As top_k, whose launches serve all rows. For a k past 4096 (2048) rows are taken together, 2^24 elements at a time: keys that their
+/// samples let through, or all where k is past a 16th of a row or elements are up to 2^21, are sorted, and by rows at the end. Other
+/// elements than numbers are sorted row by row. \throws as top_k; std::invalid_argument for a row_length that does not divide n.
 /// Example: test/top_k.cpp, rows of equal length.
 template <top_k_tuning Tuning = tuned<top_k_tuning>, execution_policy P, range_for<P> R, output_for<P> V,
           output_for<P> X, class Comp = greater, class Order = sorted_order>

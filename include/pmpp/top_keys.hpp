@@ -9,9 +9,9 @@
 //   rows that a block takes alone            top_keys_kernel
 //   longer ones                              sample_keys_kernel, top_keys_kernel
 //   segments                                 segments_kernel; long ones by parts: top_keys_kernel (k = 1: first_key_kernel for both)
-//   k past half of the room of a large block keys up to the limit, or all, to a list that is sorted (sort/radix.hpp), or whose k
-//                                            first come to its front (nth_element.hpp) where any order will do; those of
-//                                            several rows to one list, which is sorted by rows at the end
+//   k past half of the room of a large block keys up to the limits of rows, or all, to one list that is sorted (sort/radix.hpp), by
+//                                            rows at the end; of one row its k first come to the front (nth_element.hpp) where
+//                                            any order will do
 //   rows of more places than a key names     each part by itself; each key finds its place among those of all parts
 #pragma once
 
@@ -63,7 +63,7 @@ public:
   static std::int64_t most_k(const P& where) {
     using kernel = selecting<equal_rows>;
     const bool fits =
-        machine_of(where).fits(kernel::shape(1, kernel::threads).dynamic_shared + sizeof(typename kernel::shared));
+        machine_of(where).fits(kernel::shape(1, kernel::threads).dynamic_shared, sizeof(typename kernel::shared));
     return kernel::room_for(fits ? kernel::threads : Tuning.threads, false);
   }
 
@@ -81,8 +81,8 @@ public:
     if (k == 1) return first_of_each(rows, output);
     using kernel = selecting<equal_rows>;
     const int threads = threads_for(rows.rows, longest, k, true);
-    typename kernel::arguments a{source,  rows,    k,     selection_stage::whole, divisor(1), 0, {}, {}, nullptr,
-                                 nullptr, nullptr, output};
+    typename kernel::arguments a{source, rows,    k,     selection_stage::part, divisor(1), 0, {}, {}, nullptr, nullptr,
+                                 0,      nullptr, output};
     if (longest <= Tuning.one_block) {
       pmpp::launch(where, kernel::shape(min(rows.rows, 64 * resident), threads), kernel{}, a);
       return;
@@ -94,12 +94,11 @@ public:
     const std::int64_t slots = rows.rows * sampling::most_slots, places = rows.rows * parts * a.part_room;
     scratch memory(where,
                    list_bytes(slots) + list_bytes(rows.rows) + list_bytes(places) +
-                       scratch_bytes({static_cast<std::size_t>(rows.rows) * sizeof(std::int64_t)}),
+                       scratch_bytes({static_cast<std::size_t>(rows.rows + 1) * sizeof(std::int64_t)}),
                    static_cast<std::size_t>(rows.rows) * sizeof(unsigned));
     enqueue_sample<sampling>(memory, s, slots, rows.rows, a);
     a.list = take_list(memory, places);
     a.parts = divisor(parts);
-    a.stage = selection_stage::part;
     pmpp::launch(where, kernel::shape(rows.rows * parts, threads), kernel{}, a);
   }
 
@@ -141,8 +140,8 @@ public:
       if (notes) pmpp::launch(where, grid{blocks, Tuning.threads}, first_keys{}, a);
       return;
     }
-    typename kernel::arguments a{source,  rows,    k,     selection_stage::part, divisor(1), part_room, list, {}, found,
-                                 nullptr, arrived, output};
+    typename kernel::arguments a{
+        source, rows, k, selection_stage::part, divisor(1), part_room, list, {}, found, nullptr, 0, arrived, output};
     take_segments(a, segments, average, threads);
     a.rows.second = true;
     if (notes) pmpp::launch(where, kernel::shape(blocks, large), kernel{}, a);
@@ -169,7 +168,8 @@ public:
       return true;
     }
     const std::int64_t shortest = (rows.rows > 8 * m.multiprocessors ? 2 : 1) * Tuning.short_threads;
-    if (k == 1 || rows.length <= shortest || rows.count.bound > Tuning.held * m.multiprocessors ||
+    if (k == 1 || rows.length <= shortest ||
+        rows.count.bound > (k > 512 ? Tuning.held_many : Tuning.held) * m.multiprocessors ||
         (kernel::sorts && k > kernel::room::tile))
       return false;
     const int most = gpu_execution<P> && !simt::can_begin_early ? 1 : m.most_blocks_of_cluster();
@@ -183,7 +183,8 @@ public:
       // each other.
       const bool is_large = 3 * bytes > static_cast<std::size_t>(m.shared_per_multiprocessor),
                  has_more = 2 * blocks <= most && (is_large || 2 * blocks * rows.rows <= m.multiprocessors);
-      if (!m.fits(bytes) || (has_more && slice > Tuning.held_slice)) continue;
+      if (!m.fits(shape.dynamic_shared, sizeof(typename kernel::shared)) || (has_more && slice > Tuning.held_slice))
+        continue;
       pmpp::launch(where, shape, kernel{}, a);
       return true;
     }
@@ -198,12 +199,17 @@ public:
     const std::int64_t blocks =
         min(m.multiprocessors / rows.rows, ceil_div(rows.length, std::int64_t(kernel::threads / 2)));
     const std::int64_t room = k + kernel::threads;
-    if (k == 1 || rows.length <= Tuning.spread || rows.count.bound > Tuning.held * m.multiprocessors ||
-        blocks < Tuning.spread_blocks || room * room > blocks << 18)
-      return false;
+    if (k == 1 || blocks < Tuning.spread_blocks) return false;
+    // A cluster takes a row in about 10 us and 0.14 for each 1000 elements; blocks of more multiprocessors in 14, and what they
+    // compare. Of one row a sort is what else there is.
+    const std::int64_t compared = room * room / blocks,
+                       longer = Tuning.spread + Tuning.spread * compared / (keys::wide ? 1 << 15 : 1 << 16);
+    const bool before_sort = rows.rows == 1 && rows.length > Tuning.spread && compared <= 1 << 18,
+               before_cluster = rows.length > longer + 4 * longer / blocks && compared <= 1 << 19;
+    if (!before_sort && !before_cluster) return false;
     const std::int64_t slice = round_up(ceil_div(rows.length, blocks), std::int64_t(64));  // whole vectors
     const std::size_t bytes = kernel::bytes(slice, room);
-    if (!m.fits(bytes + sizeof(typename kernel::shared))) return false;
+    if (!m.fits(bytes, sizeof(typename kernel::shared))) return false;
     scratch memory(where, list_bytes(rows.rows * room),
                    static_cast<std::size_t>(rows.rows) * kernel::state_words * sizeof(unsigned));
     return detail::launch_kernel<kernel::threads, true>(
@@ -212,56 +218,46 @@ public:
                                    take_list(memory, rows.rows * room), memory.state(), output});
   }
 
-  /// One row, any k.
-  void many(const item_count& count, std::int64_t k, const Output& output) const {
-    const std::int64_t n = count.bound;
-    const machine& m = machine_of(where);
-    const equal_rows row{count, n, 1};
-    const std::int64_t resident = std::int64_t(Tuning.blocks) * m.multiprocessors;
+  /// Rows, any k: the keys that samples let through, or all, in one list, which is sorted by rows at the end.
+  void many(const equal_rows& rows, std::int64_t k, const Output& output) const {
+    const std::int64_t n = rows.count.bound, length = rows.length;
+    const bool several = rows.rows > 1, all = length / k < Tuning.sort_from || (several && n <= Tuning.together / 8);
+    const int place_bits = several ? ceil_log2(max(std::int64_t(2), length)) : 0;
     scratch list_memory(where, list_bytes(n), 0);
     const key_list<keys> list = take_list(list_memory, n);
-    item_count listed = count;
-    scratch words(where, scratch_bytes({sizeof(std::int64_t), sizeof(std::int64_t)}), 0);
-    const bool all = n / k < Tuning.sort_from;
+    item_count listed = rows.count;
+    const auto count_words = static_cast<std::size_t>(rows.rows + 1);
+    scratch words(where, scratch_bytes({count_words * sizeof(std::int64_t), count_words * sizeof(bool)}), 0);
     if (all) {
-      list_all(row, 0, list, output);
+      list_all(rows, place_bits, list, output);
     } else {
       using kernel = selecting<equal_rows>;
       using sampling = sample_keys_kernel<source_type, Tuning>;
-      const typename sampling::arguments s = sample_shape<sampling>(row, n, k, source);
-      const std::int64_t slots = sampling::most_slots;
+      const typename sampling::arguments s = sample_shape<sampling>(rows, length, k, source);
+      const std::int64_t slots = rows.rows * sampling::most_slots,
+                         parts = parts_of_row(rows.rows, length, resident_blocks());
       typename kernel::arguments a{
-          source,  row,     k,     selection_stage::gather, divisor(parts_of_row(1, n, resident)), n, list, {}, nullptr,
-          nullptr, nullptr, output};
-      scratch memory(where, list_bytes(slots) + list_bytes(1), sizeof(unsigned));
-      a.found = words.take<std::int64_t>(1);
-      a.too_few = reinterpret_cast<bool*>(words.take<std::int64_t>(1));
-      enqueue_sample<sampling>(memory, s, slots, 1, a);
-      pmpp::launch(where, kernel::shape(a.parts.value(), Tuning.threads), kernel{}, a);
-      listed = {n, a.found, true};
+          source,     rows,    k,     selection_stage::gather, divisor(parts), 0, list, {}, nullptr, nullptr,
+          place_bits, nullptr, output};
+      scratch memory(where, list_bytes(slots) + list_bytes(rows.rows),
+                     static_cast<std::size_t>(rows.rows) * sizeof(unsigned));
+      a.found = words.take<std::int64_t>(rows.rows + 1);
+      a.too_few = words.take<bool>(rows.rows);
+      enqueue_sample<sampling>(memory, s, slots, rows.rows, a);
+      const grid shape = kernel::shape(rows.rows * parts, Tuning.threads);
+      pmpp::launch(where, shape, kernel{}, a);
+      listed = {n, a.found + rows.rows, true};
       a.stage = selection_stage::rest;
-      pmpp::launch(where, kernel::shape(a.parts.value(), Tuning.threads), kernel{}, a);
+      pmpp::launch(where, shape, kernel{}, a);
     }
     bool sorts = true;
     if constexpr (std::is_same_v<Order, any_order> && !keys::wide) {
-      sorts = k < Tuning.parting.sort_up_to;
+      sorts = several || k < Tuning.parting.sort_up_to;
       if (!sorts) detail::place_nth<Tuning.parting, std::uint64_t>("top_k", where, list.first, listed, k - 1, less{});
     }
-    if (sorts) sort_list(list, listed, {0, all ? 0 : max(1, floor_log2(n) + 1)});
-    join(row, list, n, k, output);
-  }
-
-  /// Several rows, any k: all their keys are sorted together.
-  void many_of_each(std::int64_t rows, std::int64_t length, std::int64_t k, const Output& output) const {
-    const equal_rows all{{rows * length}, length, rows};
-    const std::int64_t n = rows * length;
-    const int place_bits = ceil_log2(max(std::int64_t(2), length)), row_bits = ceil_log2(rows);
-    scratch memory(where, list_bytes(n), 0);
-    const key_list<keys> list = take_list(memory, n);
-    list_all(all, place_bits, list, output);
-    sort_list(list, {n}, {0, 0});
-    sort_places(list, {n}, {place_bits, place_bits + row_bits});
-    join(all, list, length, k, output, place_bits);
+    if (sorts) sort_list(list, listed, {0, all ? 0 : max(1, floor_log2(length) + 1)});
+    if (several) sort_places(list, listed, {place_bits, place_bits + ceil_log2(rows.rows)});
+    join(rows, list, n, k, output, place_bits, listed);
   }
 
   /// A row of more elements than keys have places: the k first of each part, then those of all.
@@ -284,7 +280,8 @@ public:
         const std::int64_t n = parts.end(part) - parts.begin(part);
         to_list.first = part * k;
         using sorting = number_selection<Tuning, Code, P, In, Items, Output>;  // join takes lists that are sorted
-        sorting{where, {from, block::access<In>::template lead<Items>(from)}}.many({n}, min(k, n), to_list);
+        sorting{where, {from, block::access<In>::template lead<Items>(from)}}.many(equal_rows{{n}, n, 1}, min(k, n),
+                                                                                   to_list);
       }
     }
     join(parts, to_list.list, k, k, output);
@@ -308,7 +305,7 @@ private:
     const grid held = holding::shape(h, segments, average, m.multiprocessors);
     grid both = kernel::selecting::shape(segments, static_cast<int>(max(held.threads.x, shape.threads.x)));
     both.dynamic_shared = max(both.dynamic_shared, held.dynamic_shared);
-    if (h.slice > 0 && m.fits(both.dynamic_shared + sizeof(typename kernel::shared)))
+    if (h.slice > 0 && m.fits(both.dynamic_shared, sizeof(typename kernel::shared)))
       shape = both;
     else
       h.slice = 0;
@@ -342,17 +339,17 @@ private:
   }
 
   void join(const equal_rows& parts, const key_list<keys>& list, std::int64_t list_room, std::int64_t k,
-            const Output& output, int row_shift = 0) const {
+            const Output& output, int row_shift = 0, const item_count& listed = {0}) const {
     using kernel = join_lists_kernel<source_type, Output>;
     pmpp::launch(where,
                  min(ceil_div(parts.rows * k, std::int64_t(kernel::threads)),
                      std::int64_t(32) * machine_of(where).multiprocessors),
-                 kernel{}, typename kernel::arguments{parts, list, list_room, k, row_shift, output});
+                 kernel{}, typename kernel::arguments{parts, list, list_room, k, row_shift, listed, output});
   }
 
+  static constexpr std::int64_t tile = std::int64_t(Tuning.threads) * max(1, min(Tuning.loads, 32 / Items)) * Items;
   /// Blocks of a row: as many as run at once, or where rows are several, so many that the last ones to run are a small part.
   static std::int64_t parts_of_row(std::int64_t rows, std::int64_t longest, std::int64_t resident) {
-    constexpr std::int64_t tile = std::int64_t(Tuning.threads) * selecting<equal_rows>::loads * Items;
     const std::int64_t wanted = rows == 1 ? resident : ceil_div(4 * resident, rows);
     return max(std::int64_t(1), min(wanted, longest / (2 * tile)));
   }
@@ -380,7 +377,7 @@ private:
                       Arguments& a) const {
     s.slots = take_list(memory, slots);
     s.limits = a.limits = take_list(memory, rows);
-    if (a.found == nullptr) a.found = memory.take<std::int64_t>(rows);
+    if (a.found == nullptr) a.found = memory.take<std::int64_t>(rows + 1);
     s.found = a.found;
     s.arrived = a.arrived = memory.state();
     pmpp::launch(where, rows * s.blocks, Kernel{}, s);
@@ -388,7 +385,8 @@ private:
 
   void first_of_each(const equal_rows& rows, const Output& output) const {
     using kernel = first_key_kernel<source_type, equal_rows, Output, Tuning>;
-    const std::int64_t parts = parts_of_row(rows.rows, rows.length, resident_blocks());
+    // A block alone goes through some tiles in the time in which several come to an end together.
+    const std::int64_t parts = rows.length < 8 * tile ? 1 : parts_of_row(rows.rows, rows.length, resident_blocks());
     scratch memory(where, parts > 1 ? list_bytes(rows.rows * parts) : 0,
                    parts > 1 ? static_cast<std::size_t>(rows.rows) * sizeof(unsigned) : 0);
     const int threads = rows.length <= Tuning.short_row ? Tuning.short_threads : Tuning.threads;
@@ -457,20 +455,16 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
       const ways all{where, {in, lead}};
       return all.few(equal_rows{count, length, rows}, k, output);
     }
-    const bool together = Batched && length <= Tuning.together / 8;
-    const std::int64_t at_once = together ? min(rows, Tuning.together / length) : 1;
+    const std::int64_t at_once =
+        Batched && length <= longest ? max(std::int64_t(1), min(Tuning.together / length, rows)) : 1;
     for (std::int64_t row = 0; row < rows; row += at_once) {
+      const std::int64_t some = min(at_once, rows - row);
       const In from = in + row * length;
-      const ways some{where, {from, block::access<In>::template lead<width>(from)}};
+      const ways part{where, {from, block::access<In>::template lead<width>(from)}};
       Output to = output;
       to.first += row * k;
-      if constexpr (Batched)
-        if (together) {
-          some.many_of_each(min(at_once, rows - row), length, k, to);
-          continue;
-        }
-      const item_count of_row = rows == 1 ? count : item_count{length};
-      length <= longest ? some.many(of_row, k, to) : some.of_parts(of_row, k, to);
+      const item_count of_rows = rows == 1 ? count : item_count{some * length};
+      length <= longest ? part.many(equal_rows{of_rows, length, some}, k, to) : part.of_parts(of_rows, k, to);
     }
   });
 }

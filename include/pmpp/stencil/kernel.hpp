@@ -461,7 +461,7 @@ bool launch_tiles(const P& where, const stencil_problem<In, Out>& s, bool in_pac
   const auto bytes_of = [](int n) {
     return sizeof(typename Kernel::pack) * static_cast<std::size_t>(shape::slots * shape::count(n));
   };
-  const auto fits = [&](int n) { return on.fits(bytes_of(n) + simt::detail::shared_bytes_of<Kernel>); };
+  const auto fits = [&](int n) { return on.fits(bytes_of(n), simt::detail::shared_bytes_of<Kernel>); };
   if (!fits(tile_packs))
     for (tile_packs = shape::widest; !fits(tile_packs); tile_packs /= 2)
       if (tile_packs == shape::narrowest) return false;

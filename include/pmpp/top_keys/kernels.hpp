@@ -59,25 +59,26 @@ struct sorted_order {};
 struct any_order {};
 
 struct top_k_tuning {
-  int threads = 512;               ///< of a block, which has room for 8 keys each, or 4 of two words
-  int large_threads = 1024;        ///< of one where k is more than half of that room
-  int short_threads = 128;         ///< of one that takes a short row alone, or more. 600 rows of 2000: 20.6 us (46.0)
-  int loads = 4;                   ///< vectors of 16 bytes that a thread has under way
-  int blocks = 2;                  ///< of a multiprocessor
-  int sample_part = 128;           ///< of so many elements of a long row one is read as a sample
-  int sort_from = 16;              ///< n / k up to which everything is sorted if a block has no room for k keys
-  int together = 1 << 24;          ///< elements of rows that are sorted at once then, eight or more
-  std::int64_t short_row = 1024;   ///< elements of short rows
-  int by_a_warp = 16;              ///< k up to which a warp takes them one after the other; four times that of
-  int of_a_warp = 256;             ///< so many elements in many rows. 131,072 rows of 128, k 8: 138 us (900)
-  std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
-  std::int64_t segment = 16384;    ///< of one that a block holds in shared memory. 20,000 of 400, k 10: 127 us (269)
-  std::int64_t part = 32768;       ///< of a long segment's part, at least. 16 of 380,000, k 100: 51 us (116)
-  std::int64_t alone = 1 << 21;    ///< of all segments for k = 1: a second launch would cost the host 4 us
-  std::int64_t held = 1 << 17;     ///< elements for each multiprocessor, of rows that blocks hold in shared memory
-  std::int64_t held_slice = 8192;  ///< of such a row more blocks hold a part each, if that helps
+  int threads = 512;                 ///< of a block, which has room for 8 keys each, or 4 of two words
+  int large_threads = 1024;          ///< of one where k is more than half of that room
+  int short_threads = 128;           ///< of one that takes a short row alone, or more. 600 rows of 2000: 20.6 us (46.0)
+  int loads = 4;                     ///< vectors of 16 bytes that a thread has under way
+  int blocks = 2;                    ///< of a multiprocessor
+  int sample_part = 128;             ///< of so many elements of a long row one is read as a sample
+  int sort_from = 16;                ///< n / k up to which everything is sorted if a block has no room for k keys
+  int together = 1 << 24;            ///< elements of rows whose keys are in one list then; of an eighth all are sorted
+  std::int64_t short_row = 1024;     ///< elements of short rows
+  int by_a_warp = 16;                ///< k up to which a warp takes them one after the other; four times that of
+  int of_a_warp = 256;               ///< so many elements in many rows. 131,072 rows of 128, k 8: 138 us (900)
+  std::int64_t one_block = 65536;    ///< elements of a row that a block takes alone
+  std::int64_t segment = 16384;      ///< of one that a block holds in shared memory. 20,000 of 400, k 10: 127 us (269)
+  std::int64_t part = 32768;         ///< of a long segment's part, at least. 16 of 380,000, k 100: 51 us (116)
+  std::int64_t alone = 1 << 21;      ///< of all segments for k = 1: a second launch would cost the host 4 us
+  std::int64_t held = 40960;         ///< elements for each multiprocessor of rows that blocks hold in shared memory,
+  std::int64_t held_many = 1 << 17;  ///< for k past 512
+  std::int64_t held_slice = 8192;    ///< of such a row more blocks hold a part each, if that helps
   std::int64_t spread = 16384;  ///< elements of one of a few rows, past which blocks of many multiprocessors hold it,
-  int spread_blocks = 16;       ///< as many as that or more
+  int spread_blocks = 8;        ///< as many as that or more; for larger k longer ones
   std::int64_t longest_row = std::int64_t(1) << 32;  ///< elements; longer rows are cut
   top_k_sorting sorting{};
   nth_element_tuning parting{};  ///< where the k may come in any order: from which k on, and how
@@ -129,7 +130,7 @@ struct sample_keys_kernel {
     int blocks;    ///< of a row, a power of two
     int clusters;  ///< of a thread, a power of two
     key_list<keys> slots, limits;
-    std::int64_t* found;
+    std::int64_t* found;  ///< zero afterwards: of each row, and of all
     unsigned* arrived;
   };
 
@@ -156,15 +157,15 @@ struct sample_keys_kernel {
     if (block.thread() == 0) {
       a.limits.set(row, plan.rank > 0 ? memory.slots[plan.rank - 1] : keys::last());
       a.found[row] = 0;
+      if (row == 0) a.found[a.rows.size()] = 0;
     }
   }
 };
 
 /// What a top_keys_kernel does with a row.
 enum class selection_stage {
-  whole,   ///< all, alone
-  part,    ///< some of its tiles, for the list of the row; the last block finishes the list
-  gather,  ///< as part, but all keys up to the limit
+  part,    ///< all, alone; or some of its tiles, for the list of the row, which the last block finishes
+  gather,  ///< as part, but all keys up to the limit, for one list of all rows
   rest     ///< those after it, if it turned out that there were too few
 };
 
@@ -187,8 +188,8 @@ struct top_keys_kernel {
   }
 
   struct shared {
-    unsigned count;  ///< more than there is room for: so many have tried
-    std::int64_t base;
+    unsigned count;          ///< more than there is room for: so many have tried
+    std::int64_t base, row;  ///< where keys go in a list; the row, as they have it there
     bool last;
   };
   struct arguments {
@@ -199,8 +200,9 @@ struct top_keys_kernel {
     divisor parts;                                 ///< blocks of a row
     std::int64_t part_room;                        ///< of a part, in its row's list
     key_list<typename Source::keys> list, limits;  ///< limits: of the rows; null: each block has a sample of the row
-    std::int64_t* found;                           ///< keys in the list of a row
-    bool* too_few;
+    std::int64_t* found;                           ///< keys in the list of each row, and in the one of all
+    bool* too_few;                                 ///< of each row, gathered
+    int place_bits;                                ///< above them the places of keys in the list of all have the row
     unsigned* arrived;
     Output output;
   };
@@ -248,10 +250,9 @@ private:
     PMPP_HOST_DEVICE void take() {
       block.sync();  // the row before is written
       empty();
-      if (a.stage == selection_stage::rest && !*a.too_few) return;
+      if (a.stage == selection_stage::rest && !a.too_few[unit.slot]) return;
       // Alone: it has the row for itself, or the row's list.
-      bool alone = a.stage == selection_stage::whole || (!gathers() && unit.parts == 1), from_list = false,
-           samples = a.limits.first == nullptr;
+      bool alone = !gathers() && unit.parts == 1, from_list = false, samples = a.limits.first == nullptr;
       const auto list = a.list.from(unit.first * a.part_room);
       std::int64_t count = n;
       if (!samples) limit = a.limits[unit.slot];
@@ -296,9 +297,9 @@ private:
       if (block.thread() == 0) memory.count = 0;
     }
     PMPP_HOST_DEVICE void note_too_few() {
-      if (a.stage == selection_stage::gather && block::is_last_block(block, a.arrived, a.parts.value(), memory.last) &&
-          block.thread() == 0)
-        *a.too_few = a.found[unit.slot] < min(a.k, n);
+      if (a.stage == selection_stage::gather &&
+          block::is_last_block(block, &a.arrived[unit.slot], unit.parts, memory.last) && block.thread() == 0)
+        a.too_few[unit.slot] = a.found[unit.slot] < min(a.k, n);
     }
 
     template <class Key>
@@ -332,8 +333,9 @@ private:
       const bool after = a.stage == selection_stage::rest;
       auto limit_code = keys::code_of(limit);
       std::int64_t limit_place = begin + keys::place_of(limit);
-      a.source.template for_each_tile<loads>(
+      a.source.template for_each_tile<loads, !keys::wide>(
           block, begin, begin + n, unit.part, unit.parts,
+          [&] { return after ? keys::code_of(keys::last()) : limit_code; },
           [&](auto code, std::int64_t i) {
             const bool up_to = code < limit_code || (code == limit_code && i <= limit_place);
             return up_to != after;
@@ -358,19 +360,28 @@ private:
       }
     }
 
-    /// Keeps the keys of a tile for which there is a bit, if the limit does not exclude them.
+    /// Keeps the keys of a tile for which there is a bit, if the limit does not exclude them meanwhile.
     template <class Key>
     PMPP_HOST_DEVICE void keep(unsigned mask, const Key& key_of) {
+      constexpr int at_once = keys::wide ? 2 : 4;
       while (block.sync_or(mask != 0)) {
-        for (; mask != 0; mask &= mask - 1) {
-          const key x = key_of(simt::trailing_zeros(mask));
-          if (a.stage == selection_stage::rest ? !(limit < x) : limit < x) continue;
-          const unsigned at = simt::atomic_add(&memory.count, 1u);
-          if (at >= static_cast<unsigned>(room)) break;
-          slots[at] = x;
+        unsigned at = mask != 0 ? simt::atomic_add(&memory.count, static_cast<unsigned>(simt::count_bits(mask))) : 0u;
+        while (mask != 0 && at < static_cast<unsigned>(room)) {
+          key x[at_once]{};  // loads at a time
+          unsigned rest = mask;
+          for (int u = 0; u < at_once; ++u, rest &= rest - 1)
+            if (rest != 0) x[u] = key_of(simt::trailing_zeros(rest));
+          for (int u = 0; u < at_once; ++u)
+            if (mask != 0 && at < static_cast<unsigned>(room)) {
+              slots[at++] = x[u];
+              mask &= mask - 1;
+            }
         }
         block.sync();
-        if (memory.count >= static_cast<unsigned>(room)) make_room();
+        if (memory.count < static_cast<unsigned>(room)) continue;
+        make_room();
+        for (unsigned rest = gathers() ? 0u : mask; rest != 0; rest &= rest - 1)
+          if (limit < key_of(simt::trailing_zeros(rest))) mask ^= rest & (~rest + 1);
       }
     }
     PMPP_HOST_DEVICE void make_room() {
@@ -379,17 +390,22 @@ private:
       limit = slots[k - 1];
       if (block.thread() == 0) memory.count = static_cast<unsigned>(k);
     }
-    /// Appends the keys to the list of the row.
+    /// Appends the keys to the list of the row, or of all.
     PMPP_HOST_DEVICE void write_to_list() {
       const auto count = static_cast<int>(min(memory.count, static_cast<unsigned>(room)));
       block.sync();  // all have read the count
       if (block.thread() == 0) {
-        memory.base = simt::atomic_add(&a.found[unit.slot], std::int64_t(count));
+        const std::int64_t of_row = simt::atomic_add(&a.found[unit.slot], std::int64_t(count));
+        memory.base = gathers() ? simt::atomic_add(&a.found[a.rows.size()], std::int64_t(count))
+                                : unit.first * a.part_room + of_row;
+        memory.row = gathers() ? unit.row << a.place_bits : 0;
         memory.count = 0;
       }
       block.sync();
-      for (int i = block.thread(); i < count; i += block.threads())
-        a.list.set(unit.first * a.part_room + memory.base + i, slots[i]);
+      for (int i = block.thread(); i < count; i += block.threads()) {
+        const key x = slots[i];
+        a.list.set(memory.base + i, keys::make(keys::code_of(x), keys::place_of(x) + memory.row));
+      }
     }
   };
 };
@@ -426,8 +442,8 @@ struct first_key_kernel {
       const std::int64_t begin = a.rows.begin(own.row), end = a.rows.end(own.row);
       auto best = static_cast<typename keys::code>(~typename keys::code(0));
       std::int64_t place = begin;  // where no code is less than that, the first element is the first
-      a.source.template for_each_tile<loads>(
-          block, begin, end, own.part, own.parts,
+      a.source.template for_each_tile<loads, false>(
+          block, begin, end, own.part, own.parts, [] { return keys::code_of(keys::last()); },
           [&](auto code, std::int64_t i) {
             place = code < best ? i : place;
             best = min(code, best);

@@ -7,6 +7,8 @@
 
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/range.hpp>
+#include <pmpp/core/search.hpp>
 #include <pmpp/simt/early.hpp>
 #include <pmpp/top_keys/keys.hpp>
 #include <pmpp/top_keys/rows.hpp>
@@ -51,8 +53,8 @@ struct put_all_kernel {
 };
 
 /// The k first of sorted lists, one for each part of a row: the rank of a key is its place in its own list and how many keys
-/// of each other one come before it. Of numbers that are equal those of an earlier part do. Or the k first of each list, where
-/// these are rows of their own.
+/// of each other one come before it. Of numbers that are equal those of an earlier part do. Or the k first of each row, where one
+/// list has the keys of several, one row after the other.
 template <class Source, class Output>
 struct join_lists_kernel {
   using keys = typename Source::keys;
@@ -62,7 +64,8 @@ struct join_lists_kernel {
     equal_rows parts;
     key_list<keys> list;
     std::int64_t list_room, k;
-    int row_shift;  ///< of the row in the places of keys; 0: the lists are parts of one row
+    int row_shift;      ///< of the row in the places of keys; 0: the lists are parts of one row
+    item_count listed;  ///< keys in the list of several rows
     Output output;
   };
   template <class Block>
@@ -74,11 +77,14 @@ struct join_lists_kernel {
       const std::int64_t part = at / a.k;
       std::int64_t rank = at % a.k;
       if (rank >= length(part)) continue;
-      const auto x = a.list[part * a.list_room + rank];
       if (a.row_shift > 0) {
-        a.output.put(part, rank, x, -(part << a.row_shift));
+        const std::int64_t begin = detail::partition_point(std::int64_t(0), a.listed.get(), [&](std::int64_t i) {
+          return keys::place_of(a.list[i]) >> a.row_shift < part;
+        });
+        a.output.put(part, rank, a.list[begin + rank], -(part << a.row_shift));
         continue;
       }
+      const auto x = a.list[part * a.list_room + rank];
       for (std::int64_t other = 0; other < a.parts.rows; ++other) {
         if (other == part) continue;
         std::int64_t low = 0, high = length(other);

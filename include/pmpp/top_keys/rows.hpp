@@ -151,36 +151,54 @@ struct number_source {
 
   /// Calls visit(code, place) for the elements of tiles part, part + parts, ... of [begin, end), and after each tile
   /// take(mask, place_of): the elements for which visit was true are place_of(b) for each bit b of mask. All threads call;
-  /// those of a block call take together.
-  template <int Loads, class Block, class Visit, class Take>
+  /// those of a block call take together. A vector none of whose codes is up to most() is not visited: of long rows nearly all.
+  /// Ahead: vectors of the next tile are on their way while one is taken, which keeps their registers.
+  template <int Loads, bool Ahead, class Block, class Most, class Visit, class Take>
   PMPP_HOST_DEVICE void for_each_tile(Block& block, std::int64_t begin, std::int64_t end, std::int64_t part,
-                                      std::int64_t parts, Visit visit, Take take) const {
+                                      std::int64_t parts, Most most, Visit visit, Take take) const {
     static_assert(Loads * Items <= 32);
     if (begin >= end) return;
     const std::int64_t origin = lead > 0 ? lead - Items : 0;  // where vector 0 begins
     const std::int64_t first = origin + (begin - origin) / Items * Items;
     const std::int64_t step = std::int64_t(block.threads()) * Items, tile = step * Loads;
-    for (std::int64_t from = first + part * tile; from < end; from += parts * tile) {
+    block::raw_items<In, Items> x[Loads]{};
+    const auto load = [&](std::int64_t from) {  // and says which vectors lie in the row
       const std::int64_t own = from + block.thread() * Items;
+      unsigned whole = (1u << Loads) - 1;
+      if (from < begin || from + tile > end) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
+        for (int u = 0; u < Loads; ++u)
+          if (own + u * step < begin || own + u * step + Items > end) whole ^= 1u << u;
+      }
+      for (int u = 0; u < Loads; ++u)
+        if (whole >> u & 1) x[u] = block::access<In>::template load<Items>(in, own + u * step);
+      return whole;
+    };
+    std::int64_t from = first + part * tile;
+    unsigned next = Ahead && from < end ? load(from) : 0u;
+    for (; from < end; from += parts * tile) {
+      const std::int64_t own = from + block.thread() * Items;
+      const unsigned whole = Ahead ? next : load(from);
       unsigned mask = 0;
-      const bool all_inside = from >= begin && from + tile <= end;
-      const auto inside = [&](std::int64_t i) { return all_inside || (i >= begin && i + Items <= end); };
-      block::raw_items<In, Items> x[Loads]{};
       for (int u = 0; u < Loads; ++u)
-        if (inside(own + u * step)) x[u] = block::access<In>::template load<Items>(in, own + u * step);
-      for (int u = 0; u < Loads; ++u)
-        if (inside(own + u * step))
+        if (whole >> u & 1) {
+          typename keys::code c[Items], least{};
           for (int k = 0; k < Items; ++k) {
-            const auto number = static_cast<typename Code::key>(block::access<In>::value(in, x[u], k));
-            mask |= unsigned(visit(Code::encode(number), own + u * step + k)) << (u * Items + k);
+            c[k] = Code::encode(static_cast<typename Code::key>(block::access<In>::value(in, x[u], k)));
+            least = k == 0 ? c[k] : min(least, c[k]);
           }
-      if (!all_inside) {  // the vectors at the ends of the row
+          if (least <= most())
+            for (int k = 0; k < Items; ++k) mask |= unsigned(visit(c[k], own + u * step + k)) << (u * Items + k);
+        }
+      if (from < begin || from + tile > end) {  // the vectors at the ends of the row
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
         for (int u = 0; u < Loads; ++u) {
           const std::int64_t i = own + u * step;
-          if (inside(i)) continue;
+          if (whole >> u & 1) continue;
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1
 #endif
@@ -188,6 +206,7 @@ struct number_source {
             mask |= unsigned(visit(code(j), j)) << (u * Items + static_cast<int>(j - i));
         }
       }
+      if (Ahead && from + parts * tile < end) next = load(from + parts * tile);
       take(mask, [=](int b) { return own + b / Items * step + b % Items; });
     }
   }

@@ -17,6 +17,7 @@
 #include <pmpp/core/divisor.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/math.hpp>
+#include <pmpp/core/search.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/early.hpp>
 #include <pmpp/top_keys/held.hpp>
@@ -49,14 +50,9 @@ struct segment_rows : offset_rows<Offsets> {
   }
   PMPP_HOST_DEVICE row_part unit(std::int64_t u, const divisor&) const {
     if (!second) return {u, 0, 0, 0, 1};
-    std::int64_t low = 0, high = static_cast<std::int64_t>(state[0] >> 32) - 1;  // the last that begins at u or before
-    while (low < high) {
-      const std::int64_t middle = (low + high + 1) / 2;
-      if (noted[middle].first <= u)
-        low = middle;
-      else
-        high = middle - 1;
-    }
+    const std::int64_t after = detail::partition_point(std::int64_t(0), static_cast<std::int64_t>(state[0] >> 32),
+                                                       [&](std::int64_t i) { return noted[i].first <= u; }),
+                       low = after - 1;
     const noted_row x = noted[low];
     return {x.row, static_cast<unsigned>(low), x.first, static_cast<int>(u - x.first), static_cast<int>(x.parts)};
   }
