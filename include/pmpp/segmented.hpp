@@ -27,6 +27,7 @@
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/equal_segments.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -52,7 +53,7 @@ auto scan_segments(const char* function, const P& where, R& r, Offsets& offsets,
   using A = stored_as<accumulator_of<element_value<R>>>;
   const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
+  detail::require_offsets(function, in, at);
   detail::check_output(function, "out", out, in.count.bound, at);
   detail::check_offsets(where, in, at);
   const auto first = detail::begin_of(out);
@@ -98,7 +99,7 @@ auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init 
   const char* const function = "segmented_reduce";
   const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
+  detail::require_offsets(function, in, at);
   const std::int64_t segments = at.count.bound - 1;
   detail::check_output(function, "out", out, segments, in, at);
   detail::check_offsets(where, in, at);
