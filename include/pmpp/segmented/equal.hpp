@@ -51,6 +51,7 @@ struct row_lanes {
 /// tile, at most, which are no fewer than those that a warp has at once.
 inline row_lanes lanes_of_rows(int length, int bytes, int result_words, int rows) {
   constexpr int lanes = simt::warp_size, most = 16;  // elements of a lane, where there are more lanes
+  constexpr float others = 16;  // clocks of a multiprocessor that the other 60 instructions of a warp take
   const int words = ceil_div(max(1, bytes), 4);
   row_lanes best;
   float least = 0;
@@ -67,7 +68,7 @@ inline row_lanes lanes_of_rows(int length, int bytes, int result_words, int rows
       banks |= 1u << (((lane >> log) * length + place) * bytes / 4 % lanes);
     }
     const float reading = float(share * words * asking) / float(simt::count_bits(banks)),
-                clocks = (reading + float(log * result_words)) * float(1 << log);  // of all rows that a warp has at once
+                clocks = (reading + float(log * result_words) + others) * float(1 << log);  // for each of the rows
     if (least == 0 || clocks < least) {
       least = clocks;
       best = {log, share};
@@ -82,6 +83,7 @@ struct equal_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int lanes = simt::warp_size, threads = 128, warps = threads / lanes,
                        min_blocks = sizeof(A) <= 16 ? 6 : 3, stages = 2;
+  static constexpr int known = 4;  ///< lengths up to this have code of their own
   /// Elements of a tile, at most.
   static constexpr int element_bytes = block::staged_run<In, 1>::element_bytes,
                        most = max(1, Tuning.equal_bytes / max(1, element_bytes));
@@ -100,8 +102,8 @@ struct equal_reduce_kernel {
     return 1;
   }();
 
-  /// Whose shares are read at once are read in few steps where they are as long as that.
   static row_lanes lanes_of(int length, int rows) {
+    if (length <= known) return {0, length};
     if constexpr (at_once > 1) {
       const int log = min(floor_log2(lanes), max(ceil_log2(ceil_div(length, at_once)), ceil_log2(ceil_div(lanes, rows))));
       return {log, ceil_div(length, 1 << log)};
@@ -139,13 +141,13 @@ struct equal_reduce_kernel {
                   a.begin + rows * a.length, stage[to].room);
       simt::copy_async_commit();
     };
-    std::int64_t row = (block.index() * warps + block.warp()) * a.rows;
-    load(row, 0);
-    for (int s = 0; row < rows; row += step, s = 1 - s) {
+    int s = 0;
+    for (std::int64_t row = (block.index() * warps + block.warp()) * a.rows - step; row < rows; row += step, s = 1 - s) {
       load(row + step, 1 - s);
       simt::copy_async_wait<1>();
       block.sync_warp();
-      fold_tile(block, a, run::at(a.in, a.begin + row * a.length, stage[s].room), row, rows_of_tile(a, rows, row));
+      if (row >= 0)  // else there is nothing yet
+        fold_tile(block, a, run::at(a.in, a.begin + row * a.length, stage[s].room), row, rows_of_tile(a, rows, row));
       block.sync_warp();
     }
   }
@@ -155,43 +157,73 @@ private:
     return static_cast<int>(min(std::int64_t(a.rows), rows - row));
   }
 
+  template <class X>
+  PMPP_HOST_DEVICE static R add(const arguments& a, const R& sum, const X& x) {
+    return static_cast<R>(order::in_order(a.op)(sum, static_cast<R>(x)));
+  }
+  PMPP_HOST_DEVICE static value_of<Out> result(const arguments& a, const R& sum) {
+    return static_cast<value_of<Out>>(static_cast<A>(a.op(a.init, static_cast<A>(sum))));
+  }
+
   /// Elements [0, n) from the left; n > 0.
   PMPP_HOST_DEVICE static R fold(const arguments& a, const elements& from, int n) {
-    const auto add = [&](const R& sum, const auto& x) {
-      return static_cast<R>(order::in_order(a.op)(sum, static_cast<R>(x)));
-    };
+    R sum{};
     if constexpr (at_once > 1) {
-      if (a.by.share > 4) {
-        R sum{};
-        for (int i = 0; i < n; i += at_once) {
-          const auto x = anywhere::template load<at_once>(from, i);
-          const auto value = [&](int k) { return static_cast<R>(block::access<elements>::value(from, x, k)); };
-          sum = i == 0 ? value(0) : add(sum, value(0));
-          for (int k = 1; k < at_once; ++k)
-            if (i + k < n) sum = add(sum, value(k));
-        }
-        return sum;
+      for (int i = 0; i < n; i += at_once) {
+        const auto x = anywhere::template load<at_once>(from, i);
+        for (int k = 0; k < at_once; ++k)
+          if (i + k < n) {
+            const auto value = block::access<elements>::value(from, x, k);
+            sum = i + k == 0 ? static_cast<R>(value) : add(a, sum, value);
+          }
       }
+    } else {
+      sum = static_cast<R>(from[0]);
+      for (int i = 1; i < n; ++i) sum = add(a, sum, from[i]);
     }
-    R sum = static_cast<R>(from[0]);
-    for (int i = 1; i < n; ++i) sum = add(sum, from[i]);
     return sum;
   }
 
   /// The rows of a tile, the first of which is `first`.
   PMPP_HOST_DEVICE static void fold_tile(auto& block, const arguments& a, const elements& tile, std::int64_t first,
                                          int rows) {
+    if (a.length <= known) {
+      for_each_constant<known>([&](auto before) {
+        if (a.length == before + 1) fold_known<before + 1>(block, a, tile, first, rows);
+      });
+      return;
+    }
     const int side = 1 << a.by.log_lanes, lane = block.lane() & (side - 1), at_a_time = lanes >> a.by.log_lanes;
     const int place = lane * a.by.share, n = min(a.by.share, a.length - place);
-    for (int row = block.lane() >> a.by.log_lanes, done = 0; done < rows; row += at_a_time, done += at_a_time) {
+    int row = block.lane() >> a.by.log_lanes;
+    elements from = tile + (row * a.length + place);
+    Out to = a.out + (first + row);
+    for (int done = 0; done < rows; done += at_a_time) {
       R sum{};
-      if (row < rows && n > 0) sum = fold(a, tile + (row * a.length + place), n);
+      if (row < rows && n > 0) sum = fold(a, from, n);
       for (int d = 1; d < side; d *= 2) {
         const R right = block.shuffle_down(sum, d);
-        if (place + d * a.by.share < a.length) sum = static_cast<R>(order::in_order(a.op)(sum, right));
+        if (place + d * a.by.share < a.length) sum = add(a, sum, right);
       }
-      if (row < rows && lane == 0)
-        a.out[first + row] = static_cast<value_of<Out>>(static_cast<A>(a.op(a.init, static_cast<A>(sum))));
+      if (row < rows && lane == 0) *to = result(a, sum);
+      row += at_a_time;
+      from = from + at_a_time * a.length;
+      to = to + at_a_time;
+    }
+  }
+  /// The same where the compiler knows the length: a row for each lane.
+  template <int Length>
+  PMPP_HOST_DEVICE static void fold_known(auto& block, const arguments& a, const elements& tile, std::int64_t first,
+                                          int rows) {
+    const elements from = tile + block.lane() * Length;
+    const Out to = a.out + (first + block.lane());
+#if defined(__CUDA_ARCH__)
+#pragma unroll 2  // a tile has few more for a lane
+#endif
+    for (int row = 0; row < rows - block.lane(); row += lanes) {
+      R sum = static_cast<R>(from[row * Length]);
+      for (int i = 1; i < Length; ++i) sum = add(a, sum, from[row * Length + i]);
+      to[row] = result(a, sum);
     }
   }
 };
@@ -209,10 +241,11 @@ bool segmented_reduce_equal(const P& where, const input<In>& in, const input<Off
     const int of_row = static_cast<int>(length), most_rows = kernel::most / of_row;
     const row_lanes by = kernel::lanes_of(of_row, most_rows);
     // As many rows a tile as all warps need to end at about the same time; all lanes have some at once.
-    const int at_a_time = simt::warp_size >> by.log_lanes, full = max(1, most_rows / at_a_time) * at_a_time;
+    const int at_a_time = simt::warp_size >> by.log_lanes, full = most_rows < at_a_time ? most_rows : most_rows / at_a_time * at_a_time;
     const std::int64_t blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors,
                        warps = blocks * kernel::warps, rounds = ceil_div(segments, full * warps),
-                       rows = round_up(ceil_div(segments, rounds * warps), std::int64_t(at_a_time));
+                       rows = min(std::int64_t(full),
+                                  round_up(ceil_div(segments, rounds * warps), std::int64_t(at_a_time)));
     pmpp::launch(where, min(blocks, ceil_div(segments, rows * kernel::warps)), kernel{},
                  typename kernel::arguments{in.first, offsets.first[0], of_row, by, static_cast<int>(rows),
                                             offsets.count, out, op, init});
