@@ -189,7 +189,8 @@ private:
                                          int rows) {
     if (a.length <= known) {
       for_each_constant<known>([&](auto before) {
-        if (a.length == before + 1) fold_known<before + 1>(block, a, tile, first, rows);
+        constexpr int length = decltype(before)::value + 1;
+        if (a.length == length) fold_known<length>(block, a, tile, first, rows);
       });
       return;
     }
