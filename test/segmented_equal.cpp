@@ -31,8 +31,10 @@ constexpr pmpp::segmented_tuning any_size{.few_to_reduce = 0};
 /// Calls check(length, rows) for rows of many lengths, about n elements in all.
 void for_rows(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& check) {
   test::only_each turn(7);
-  for (std::int64_t length = 0; length <= 1500;
-       length += length < 40 ? 1 : length < 66 ? 5 : length < 1000 ? 211 : 137) {
+  for (std::int64_t length = 0; length <= 1500; length += length < 40     ? 1
+                                                          : length < 66   ? 5
+                                                          : length < 1000 ? 211
+                                                                          : 137) {
     if (turn.leaves_out()) continue;
     CAPTURE(length);
     check(length, length == 0 ? 100 : std::max<std::int64_t>(3, test::up_to(n, 3000) / length));
@@ -237,6 +239,20 @@ TEST_ALL_PLACES("rows: the other functions that take offsets") {
   CHECK(where::get(values) == best);
   pmpp::segmented_copy(policy, in, equal, out, pmpp::equal_segments(length, rows - 1));
   CHECK(where::get(out) == v);
+}
+
+TEST_CASE("sums of rows") {
+  const std::int64_t rows = 200, length = 4;
+  const pmpp::device_buffer<float> table{std::vector<float>(static_cast<std::size_t>(rows * length), 0.5f)};
+  // [rows]
+  pmpp::device_buffer<float> sums{rows};  // of table[4 i] ... table[4 i + 3], where rows have 4 elements
+  pmpp::segmented_reduce(pmpp::device, table, pmpp::equal_segments(length, rows), sums);
+
+  pmpp::device_buffer<std::int64_t> places{rows};  // of the least element of each row
+  pmpp::segmented_min_element(pmpp::device, table, pmpp::equal_segments(length, rows), places);
+  // [end]
+  CHECK(pmpp::to_host(sums) == test::copies<float>(200, 2));
+  CHECK(pmpp::to_host(places)[199] == 199 * length);
 }
 
 TEST_CASE("equal segments: offsets, and what is refused") {

@@ -72,8 +72,7 @@ struct staged_run<T*, Most> {
     for (int w = block.lane() + (first_inside ? 0 : 1); w < words - (last_inside ? 0 : 1); w += simt::warp_size)
       simt::copy_async<16>(room + 16 * w, from + 16 * w);
     if (!first_inside) copy_part(block, from, before, min(after, 16), room);
-    if (!last_inside && (words > 1 || first_inside))
-      copy_part(block, from, max(before, 16 * (words - 1)), after, room);
+    if (!last_inside && (words > 1 || first_inside)) copy_part(block, from, max(before, 16 * (words - 1)), after, room);
   }
   PMPP_HOST_DEVICE static const element* at(T* data, std::int64_t first, std::byte* room) {
     return reinterpret_cast<const element*>(room + behind_word(data + first));

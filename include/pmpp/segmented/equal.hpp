@@ -105,7 +105,8 @@ struct equal_reduce_kernel {
   static row_lanes lanes_of(int length, int rows) {
     if (length <= known) return {0, length};
     if constexpr (at_once > 1) {
-      const int log = min(floor_log2(lanes), max(ceil_log2(ceil_div(length, at_once)), ceil_log2(ceil_div(lanes, rows))));
+      const int log =
+          min(floor_log2(lanes), max(ceil_log2(ceil_div(length, at_once)), ceil_log2(ceil_div(lanes, rows))));
       return {log, ceil_div(length, 1 << log)};
     } else {
       return detail::lanes_of_rows(length, element_bytes, ceil_div(int(sizeof(R)), 4), rows);
@@ -142,7 +143,8 @@ struct equal_reduce_kernel {
       simt::copy_async_commit();
     };
     int s = 0;
-    for (std::int64_t row = (block.index() * warps + block.warp()) * a.rows - step; row < rows; row += step, s = 1 - s) {
+    for (std::int64_t row = (block.index() * warps + block.warp()) * a.rows - step; row < rows;
+         row += step, s = 1 - s) {
       load(row + step, 1 - s);
       simt::copy_async_wait<1>();
       block.sync_warp();
@@ -198,7 +200,6 @@ private:
     const int place = lane * a.by.share, n = min(a.by.share, a.length - place);
     int row = block.lane() >> a.by.log_lanes;
     elements from = tile + (row * a.length + place);
-    Out to = a.out + (first + row);
     for (int done = 0; done < rows; done += at_a_time) {
       R sum{};
       if (row < rows && n > 0) sum = fold(a, from, n);
@@ -206,25 +207,24 @@ private:
         const R right = block.shuffle_down(sum, d);
         if (place + d * a.by.share < a.length) sum = add(a, sum, right);
       }
-      if (row < rows && lane == 0) *to = result(a, sum);
+      if (row < rows && lane == 0) a.out[first + row] = result(a, sum);
       row += at_a_time;
-      from = from + at_a_time * a.length;
-      to = to + at_a_time;
+      from += at_a_time * a.length;
     }
   }
-  /// The same where the compiler knows the length: a row for each lane.
+  /// The same where the compiler knows the length: a row for each lane, and nothing else to be done for it.
   template <int Length>
   PMPP_HOST_DEVICE static void fold_known(auto& block, const arguments& a, const elements& tile, std::int64_t first,
                                           int rows) {
     const elements from = tile + block.lane() * Length;
-    const Out to = a.out + (first + block.lane());
+    const std::int64_t place = first + block.lane();
 #if defined(__CUDA_ARCH__)
 #pragma unroll 2  // a tile has few more for a lane
 #endif
     for (int row = 0; row < rows - block.lane(); row += lanes) {
       R sum = static_cast<R>(from[row * Length]);
       for (int i = 1; i < Length; ++i) sum = add(a, sum, from[row * Length + i]);
-      to[row] = result(a, sum);
+      a.out[place + row] = result(a, sum);
     }
   }
 };
@@ -237,12 +237,14 @@ bool segmented_reduce_equal(const P& where, const input<In>& in, const input<Off
                 block::staged_run<In, 1>::possible) {
     using kernel = equal_reduce_kernel<In, Out, Op, A, Tuning>;
     const std::int64_t segments = offsets.count.bound - 1, length = offsets.first.f.length;
-    if (length < 1 || length > min(Tuning.equal_length, std::int64_t(kernel::most)) || in.count.bound <= Tuning.few_to_reduce)
+    if (length < 1 || length > min(Tuning.equal_length, std::int64_t(kernel::most)) ||
+        in.count.bound <= Tuning.few_to_reduce)
       return false;
     const int of_row = static_cast<int>(length), most_rows = kernel::most / of_row;
     const row_lanes by = kernel::lanes_of(of_row, most_rows);
     // As many rows a tile as all warps need to end at about the same time; all lanes have some at once.
-    const int at_a_time = simt::warp_size >> by.log_lanes, full = most_rows < at_a_time ? most_rows : most_rows / at_a_time * at_a_time;
+    const int at_a_time = simt::warp_size >> by.log_lanes,
+              full = most_rows < at_a_time ? most_rows : most_rows / at_a_time * at_a_time;
     const std::int64_t blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors,
                        warps = blocks * kernel::warps, rounds = ceil_div(segments, full * warps),
                        rows = min(std::int64_t(full),

@@ -23,9 +23,9 @@ struct segmented_tuning {
   std::int64_t short_input = 1 << 24;     ///< up to this many elements (0: never)
   std::int64_t short_segments = 1 << 18;  ///< in this many segments,
   std::int64_t long_average = 1 << 10;    ///< or where segments have about so many elements on average (0: never)
-  std::int64_t equal_length = 1023;       ///< segments of one length, up to this, are rows (segmented/equal.hpp; 0: never)
-  int equal_bytes = 4096;                 ///< of rows that a warp holds twice at most
-  int row_bytes = 48 * 1024;              ///< of a vector of each thread, at most: else there are fewer threads
+  std::int64_t equal_length = 1023;  ///< segments of one length, up to this, are rows (segmented/equal.hpp; 0: never)
+  int equal_bytes = 4096;            ///< of rows that a warp holds twice at most
+  int row_bytes = 48 * 1024;         ///< of a vector of each thread, at most: else there are fewer threads
 
   /// Where blocks have too little shared memory for these tiles.
   constexpr segmented_tuning least() const {
