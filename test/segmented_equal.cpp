@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Segments of one length (core/equal_segments.hpp): sums and extremes of rows that begin anywhere, of every length from 0 on, by operators
-// that show order and grouping, of elements of many types, in tiles of few and of many rows; the other functions that take offsets; lengths
-// that only the device knows; what is refused. See segmented.cpp.
+// that show order and grouping, of elements of many types, in tiles of few and of many rows; lengths that only the device knows; what is
+// refused. The other functions that take offsets: segmented_equal_calls.cpp. See segmented.cpp.
 #include <pmpp/by_key.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/segmented.hpp>
-#include <pmpp/segmented_copy.hpp>
-#include <pmpp/segmented_sort.hpp>
-#include <pmpp/top_k.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -23,10 +20,10 @@ using namespace test::rows;
 
 namespace {
 
+// As it is by default, but for every size; longer segments by tiles.
+constexpr pmpp::segmented_tuning any_size{.few_to_reduce = 0, .short_input = 0, .long_average = 0};
 // Tiles of few rows, so that a warp goes through several.
-constexpr pmpp::segmented_tuning few_rows{.few_to_reduce = 0, .equal_bytes = 1024};
-// As it is by default, but for every size.
-constexpr pmpp::segmented_tuning any_size{.few_to_reduce = 0};
+constexpr pmpp::segmented_tuning few_rows{.few_to_reduce = 0, .short_input = 0, .long_average = 0, .equal_bytes = 1024};
 
 /// Calls check(length, rows) for rows of many lengths, about n elements in all.
 void for_rows(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& check) {
@@ -84,7 +81,7 @@ TEST_ALL_PLACES("rows that begin anywhere") {
     CAPTURE(from);
     const auto v = test::random_values<int>(length * rows + from + from % 3);
     check_rows<any_size, where>(v, from, length, rows, 5, pmpp::plus{});
-    check_rows<few_rows, where>(v, from, length, rows, -1000, pmpp::maximum{});
+    check_rows<few_rows, where>(v, from, length, rows, 5, pmpp::plus{});
   });
 }
 
@@ -176,7 +173,7 @@ TEST_ALL_PLACES("rows: the first of their extremes") {
     auto index = where::put(test::copies<int>(least.size(), 7));
     pmpp::segmented_min_element<test::tuned<where>(few_rows)>(policy, in, pmpp::equal_segments(length, rows), index);
     CHECK(where::get(index) == least);
-    pmpp::segmented_max_element<test::tuned<where>(any_size)>(policy, in, pmpp::equal_segments(length, rows), index);
+    pmpp::segmented_max_element<test::tuned<where>(few_rows)>(policy, in, pmpp::equal_segments(length, rows), index);
     CHECK(where::get(index) == most);
   });
 }
@@ -209,38 +206,6 @@ TEST_ALL_PLACES("rows: some of them, and as many as the device knows") {
   }
 }
 
-TEST_ALL_PLACES("rows: the other functions that take offsets") {
-  const typename where::policy policy{};
-  const std::int64_t length = 12, rows = 50, n = length * rows, k = 2;
-  const auto offsets = offsets_of_rows(length, rows);
-  const auto equal = pmpp::equal_segments(length, rows);
-  const auto v = test::random_values<int>(n);
-  const auto in = where::put(v);
-  const std::vector<int> zeros(v.size());
-
-  auto out = where::put(zeros);
-  pmpp::segmented_inclusive_scan(policy, in, equal, out);
-  CHECK(where::get(out) == scans_of(v, offsets, zeros, pmpp::plus{}));
-
-  std::vector<int> turned = v, sorted = v, best;
-  for (std::int64_t s = 0; s < rows; ++s) {
-    std::reverse(turned.begin() + s * length, turned.begin() + (s + 1) * length);
-    std::sort(sorted.begin() + s * length, sorted.begin() + (s + 1) * length);
-    for (std::int64_t i = 0; i < k; ++i) best.push_back(sorted[static_cast<std::size_t>((s + 1) * length - 1 - i)]);
-  }
-  pmpp::segmented_reverse(policy, in, equal, out);
-  CHECK(where::get(out) == turned);
-  auto inout = where::put(v);
-  pmpp::segmented_sort(policy, inout, equal);
-  CHECK(where::get(inout) == sorted);
-  auto values = where::put(std::vector<int>(static_cast<std::size_t>(k * rows)));
-  auto places = where::put(std::vector<int>(static_cast<std::size_t>(k * rows)));
-  pmpp::segmented_top_k(policy, in, equal, k, values, places);
-  CHECK(where::get(values) == best);
-  pmpp::segmented_copy(policy, in, equal, out, pmpp::equal_segments(length, rows - 1));
-  CHECK(where::get(out) == v);
-}
-
 TEST_CASE("sums of rows") {
   const std::int64_t rows = 200, length = 4;
   const pmpp::device_buffer<float> table{std::vector<float>(static_cast<std::size_t>(rows * length), 0.5f)};
@@ -267,21 +232,6 @@ TEST_CASE("equal segments: offsets, and what is refused") {
                        std::invalid_argument);
   CHECK_THROWS_AS(pmpp::equal_segments(0, most), std::length_error);
   CHECK_THROWS_AS(pmpp::equal_segments(std::int64_t(1) << 32, std::int64_t(1) << 31), std::length_error);
-}
-
-TEST_ALL_PLACES("rows that the elements are too few for") {
-  const typename where::policy policy{};
-  const auto in = where::put(std::vector<int>(11, 1));
-  auto out = where::put(std::vector<int>(12, 77));
-  const char* const refusal = "pmpp::segmented_reduce: the input has room for 11 elements, needs 12";
-  CHECK_THROWS_WITH_AS(pmpp::segmented_reduce(policy, in, pmpp::equal_segments(3, 4), out), refusal, std::length_error);
-  CHECK_THROWS_AS(pmpp::segmented_inclusive_scan(policy, in, pmpp::equal_segments(3, 4), out), std::length_error);
-  CHECK_THROWS_AS(pmpp::segmented_min_element(policy, in, pmpp::equal_segments(12, 1), out), std::length_error);
-  CHECK_THROWS_AS(pmpp::segmented_reverse(policy, in, pmpp::equal_segments(12, 1), out), std::length_error);
-  CHECK_THROWS_AS(pmpp::segmented_sort(policy, out, pmpp::equal_segments(1, 13)), std::length_error);
-  pmpp::segmented_reduce(policy, in, pmpp::equal_segments(3, 0), out);
-  pmpp::synchronize(policy);
-  CHECK(where::get(out) == std::vector<int>(12, 77));
 }
 
 #if !PMPP_CUDA
