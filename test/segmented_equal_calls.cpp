@@ -66,4 +66,3 @@ TEST_ALL_PLACES("rows that the elements are too few for") {
   pmpp::synchronize(policy);
   CHECK(where::get(out) == std::vector<int>(12, 77));
 }
-
