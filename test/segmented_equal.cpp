@@ -13,6 +13,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "support/element_types.hpp"
 #include "support/orders.hpp"
 #include "support/rows.hpp"
 
@@ -65,6 +66,17 @@ struct weigh {
   PMPP_HOST_DEVICE int operator()(int a, std::uint8_t b) const { return a - 3 * b; }
 };
 
+/// Sixteen bytes that lie as words of four: functions, and the first and the last number of all.
+using quad = test::record<16, 4>;
+struct compose_quads {
+  PMPP_HOST_DEVICE quad operator()(const quad& a, const quad& b) const {
+    return {{a.words[0] * b.words[0], a.words[1] * b.words[0] + b.words[1], a.words[2], b.words[3]}};
+  }
+};
+struct difference {
+  PMPP_HOST_DEVICE int operator()(int a, int b) const { return a - b; }
+};
+
 std::vector<test::wide> wide_values(std::int64_t n) {
   std::vector<test::wide> w(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < w.size(); ++i)
@@ -106,6 +118,38 @@ TEST_ALL_PLACES("rows of elements of many types") {
                                 pmpp::plus{});
     check_rows<few_rows, where>(test::random_values<double>(n), from, length, rows, -0.5, pmpp::minimum{});
     if (length <= 64) check_rows<any_size, where>(wide_values(n), from, length, rows, test::wide{}, test::add_wide{});
+  });
+}
+
+TEST_ALL_PLACES("rows of structures of 16 bytes wherever they begin, and of two arrays whose words begin together") {
+  const typename where::policy policy{};
+  int from = 0;
+  for_rows(3000, [&](std::int64_t length, std::int64_t rows) {
+    from = (from + 1) % 4;
+    CAPTURE(from);
+    const std::int64_t n = length * rows;
+    const auto words = test::random_values<std::uint32_t>(4 * n + from);
+    std::vector<quad> quads(static_cast<std::size_t>(n));
+    for (std::size_t i = 0; i < 4 * quads.size(); ++i)
+      quads[i / 4].words[i % 4] = words[i + static_cast<std::size_t>(from)];
+    const auto in = where::put(words);
+    const auto* const first = reinterpret_cast<const quad*>(in.data() + from);
+    auto sums = where::put(test::copies<quad>(static_cast<std::size_t>(rows), {}));
+    pmpp::segmented_reduce<test::tuned<where>(few_rows)>(policy, first, first + n, pmpp::equal_segments(length, rows),
+                                                         sums, quad{{3, 4, 5, 6}}, compose_quads{});
+    CHECK(where::get(sums) == sums_of(quads, offsets_of_rows(length, rows), quad{{3, 4, 5, 6}}, compose_quads{}));
+
+    const auto a = test::random_values<int>(n + from + 8);
+    std::vector<int> differences;
+    for (std::int64_t i = from; i < n + from; ++i)
+      differences.push_back(a[static_cast<std::size_t>(i)] - a[static_cast<std::size_t>(i + 8)]);
+    const auto x = where::put(a);
+    const pmpp::transform_iterator both(pmpp::zip_iterator(x.data() + from, x.data() + (from + 8)),
+                                        pmpp::spread(difference{}));
+    auto totals = where::put(test::copies<int>(static_cast<std::size_t>(rows), 7));
+    pmpp::segmented_reduce<test::tuned<where>(few_rows)>(policy, both, both + n, pmpp::equal_segments(length, rows),
+                                                         totals, 4);
+    CHECK(where::get(totals) == sums_of(differences, offsets_of_rows(length, rows), 4, pmpp::plus{}));
   });
 }
 

@@ -10,8 +10,9 @@
 //      lanes         0   1   2   3 | 4   5   6   7 | 8 ...          rows of 16 elements, by 4 lanes: shares of 5
 //      begin at      0   5  10  15 |16  21  26  31 |32 ...
 //
-//      The host chooses lanes by the banks of shared memory: shares of an odd number of elements, or of few, meet in few of them.
-//   3. Elements of one and two bytes are read by words of 16 bytes, shifted to where the share begins.
+//   3. A share is read by words of 16 bytes where rows are made of whole ones, wherever in a word the first row begins, and where
+//      elements have one or two bytes; else element by element. The host takes as few lanes as leave no long shares, and shares
+//      that meet in few of the banks of shared memory.
 //
 // Work n + segments log2(lanes); traffic: elements read, results written; one launch, no scratch. Operands stay in order, no identity
 // is needed. What is combined with what depends on the length alone: the same bits on every run, and on every machine.
@@ -43,47 +44,16 @@ namespace detail {
 
 /// Who folds a row: 2^log_lanes lanes, of which each has `share` elements, the last ones fewer or none.
 struct row_lanes {
-  int log_lanes = 0, share = 1;
+  int log_lanes, share;
+  bool words, aligned;  ///< reads words of 16 bytes; they begin at multiples of that in shared memory
 };
-
-/// Those that wait least for shared memory, where an element has `bytes` bytes there and a result so many words: a lane reads its share
-/// word by word, and lanes that ask one bank for different words at a time wait for each other; then it sends results. Rows: of a
-/// tile, at most, which are no fewer than those that a warp has at once.
-inline row_lanes lanes_of_rows(int length, int bytes, int result_words, int rows) {
-  constexpr int lanes = simt::warp_size, most = 16;  // elements of a lane, where there are more lanes
-  constexpr float others = 16;  // clocks of a multiprocessor that the other 60 instructions of a warp take
-  const int words = ceil_div(max(1, bytes), 4);
-  row_lanes best;
-  float least = 0;
-  for (int log = 0; (1 << log) <= lanes; ++log) {
-    int share = ceil_div(length, 1 << log);
-    if ((1 << log) < lanes && (share > most || lanes >> log > rows)) continue;
-    if (share > 2) share |= 1;
-    unsigned banks = 0;
-    int asking = 0;
-    for (int lane = 0; lane < lanes; ++lane) {
-      const int place = (lane & ((1 << log) - 1)) * share;
-      if (place >= length) continue;
-      ++asking;
-      banks |= 1u << (((lane >> log) * length + place) * bytes / 4 % lanes);
-    }
-    const float reading = float(share * words * asking) / float(simt::count_bits(banks)),
-                clocks = (reading + float(log * result_words) + others) * float(1 << log);  // for each of the rows
-    if (least == 0 || clocks < least) {
-      least = clocks;
-      best = {log, share};
-    }
-    if (share == 1) break;
-  }
-  return best;
-}
 
 template <class In, class Out, class Op, class A, segmented_tuning Tuning>
 struct equal_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int lanes = simt::warp_size, threads = 128, warps = threads / lanes,
-                       min_blocks = sizeof(A) <= 16 ? 6 : 3, stages = 2;
-  static constexpr int known = 4;  ///< lengths up to this have code of their own
+                       min_blocks = sizeof(A) <= 16 && Tuning.equal_bytes <= 4096 ? 6 : 3, stages = 2;
+  static constexpr int known = 4;  ///< lengths up to this have code of their own, where rows are not whole words
   /// Elements of a tile, at most.
   static constexpr int element_bytes = block::staged_run<In, 1>::element_bytes,
                        most = max(1, Tuning.equal_bytes / max(1, element_bytes));
@@ -93,24 +63,29 @@ struct equal_reduce_kernel {
 
   using elements = decltype(run::at(std::declval<const In&>(), std::int64_t(0), nullptr));
   using anywhere = block::access_anywhere<elements>;
-  /// Elements that a lane reads at once: those of 16 bytes where one has one or two.
-  static constexpr int at_once = [] {
-    if constexpr (anywhere::possible && anywhere::pays)
-      if (constexpr int items = block::access<elements>::items;
-          items >= 8 && sizeof(block::raw_items<elements, items>) == 16)
-        return items;
-    return 1;
-  }();
+  static constexpr int items = max(1, block::access<elements>::items);
+  /// Elements that a lane reads at once, 16 bytes of each array; 0: it reads them one by one.
+  static constexpr int at_once = !anywhere::possible                                  ? 0
+                                 : element_bytes == 16 && std::is_pointer_v<elements> ? 1
+                                 : items > 1 && items* element_bytes <= 32            ? items
+                                                                                      : 0;
 
-  static row_lanes lanes_of(int length, int rows) {
-    if (length <= known) return {0, length};
-    if constexpr (at_once > 1) {
-      const int log =
-          min(floor_log2(lanes), max(ceil_log2(ceil_div(length, at_once)), ceil_log2(ceil_div(lanes, rows))));
-      return {log, ceil_div(length, 1 << log)};
-    } else {
-      return detail::lanes_of_rows(length, element_bytes, ceil_div(int(sizeof(R)), 4), rows);
-    }
+  /// Rows of this length, up to so many in a tile, the first of which is element `begin`.
+  static row_lanes lanes_of(const In& in, std::int64_t begin, int length, int rows) {
+    const bool whole = at_once > 0 && length % max(1, at_once) == 0;
+    if (length <= known && !whole) return {0, length, false, false};
+    const bool words = whole || at_once >= 8;
+    const int unit = words ? at_once : 1, units = ceil_div(length, unit), most = words ? 7 : 16;  // units of a lane
+    // Rows of 4 k units would begin in few of the banks of shared memory; no more than two units meet in any where shares are odd.
+    const int log_banks = whole ? 2 : words || element_bytes < 4 ? 0 : 4;
+    int log = 0;
+    while ((1 << log) < lanes &&
+           (units > most << log || lanes >> log > rows || (log < log_banks && (units >> log) % 4 == 0)))
+      ++log;
+    const int share = ceil_div(units, 1 << log);
+    return {log, (share > 2 ? share | 1 : share) * unit, words,
+            whole && block::access<elements>::template lead<items>(
+                         run::at(in, begin, reinterpret_cast<std::byte*>(16))) == 0};
   }
 
   struct shared {
@@ -170,29 +145,34 @@ private:
   /// Elements [0, n) from the left; n > 0.
   PMPP_HOST_DEVICE static R fold(const arguments& a, const elements& from, int n) {
     R sum{};
-    if constexpr (at_once > 1) {
-      for (int i = 0; i < n; i += at_once) {
-        const auto x = anywhere::template load<at_once>(from, i);
-        for (int k = 0; k < at_once; ++k)
-          if (i + k < n) {
-            const auto value = block::access<elements>::value(from, x, k);
+    int i = 0;
+    if constexpr (at_once > 0)
+      if (a.by.words) {
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // there are few
+#endif
+        for (; i + at_once <= n; i += at_once) {
+          const auto word =
+              a.by.aligned ? anywhere::template load<at_once, 16>(from, i) : anywhere::template load<at_once>(from, i);
+          for (int k = 0; k < at_once; ++k) {
+            const auto value = block::access<elements>::value(from, word, k);
             sum = i + k == 0 ? static_cast<R>(value) : add(a, sum, value);
           }
+        }
       }
-    } else {
-      sum = static_cast<R>(from[0]);
-      for (int i = 1; i < n; ++i) sum = add(a, sum, from[i]);
-    }
+    if (i == 0) sum = static_cast<R>(from[i++]);
+    for (; i < n; ++i) sum = add(a, sum, from[i]);
     return sum;
   }
 
   /// The rows of a tile, the first of which is `first`.
   PMPP_HOST_DEVICE static void fold_tile(auto& block, const arguments& a, const elements& tile, std::int64_t first,
                                          int rows) {
-    if (a.length <= known) {
+    if (a.length <= known && !a.by.words) {
       for_each_constant<known>([&](auto before) {
         constexpr int length = decltype(before)::value + 1;
-        if (a.length == length) fold_known<length>(block, a, tile, first, rows);
+        if constexpr (at_once == 0 || length % max(1, at_once) != 0)
+          if (a.length == length) fold_known<length>(block, a, tile, first, rows);
       });
       return;
     }
@@ -241,7 +221,7 @@ bool segmented_reduce_equal(const P& where, const input<In>& in, const input<Off
         in.count.bound <= Tuning.few_to_reduce)
       return false;
     const int of_row = static_cast<int>(length), most_rows = kernel::most / of_row;
-    const row_lanes by = kernel::lanes_of(of_row, most_rows);
+    const row_lanes by = kernel::lanes_of(in.first, offsets.first[0], of_row, most_rows);
     // As many rows a tile as all warps need to end at about the same time; all lanes have some at once.
     const int at_a_time = simt::warp_size >> by.log_lanes,
               full = most_rows < at_a_time ? most_rows : most_rows / at_a_time * at_a_time;
