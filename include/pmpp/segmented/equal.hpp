@@ -2,8 +2,9 @@
 //
 // The kernel of segmented_reduce for segments of one length that are not long, as rows of a matrix (core/equal_segments.hpp).
 //
-//   1. Each warp goes by itself through tiles of whole rows, which are adjacent elements: one tile is folded while the next one is on
-//      its way to shared memory, whole words of 16 bytes wherever rows begin (block/staged_run.hpp). No barrier of the block.
+//   1. A warp has some tiles of whole rows, which are adjacent elements: one tile is folded while the next one is on its way to shared
+//      memory, whole words of 16 bytes wherever rows begin (block/staged_run.hpp). No barrier of the block. Blocks have few tiles, and
+//      whichever multiprocessor is done gets the next block: not all of them are equally fast at memory.
 //   2. Some neighbouring lanes, a power of two, fold a row: each a share of adjacent elements from the left, then the lanes by a tree.
 //      The other lanes have the next rows, so that what a warp writes is adjacent too.
 //
@@ -53,6 +54,7 @@ struct equal_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int lanes = simt::warp_size, threads = 128, warps = threads / lanes,
                        min_blocks = sizeof(A) <= 16 && Tuning.equal_bytes <= 4096 ? 6 : 3, stages = 2;
+  static constexpr int tiles = 2;  ///< of a warp, where blocks have to wait for others
   static constexpr int known = 4;  ///< lengths up to this have code of their own, where rows are not whole words
   /// Elements of a tile, at most.
   static constexpr int element_bytes = block::staged_run<In, 1>::element_bytes,
@@ -225,11 +227,13 @@ bool segmented_reduce_equal(const P& where, const input<In>& in, const input<Off
     // As many rows a tile as all warps need to end at about the same time; all lanes have some at once.
     const int at_a_time = simt::warp_size >> by.log_lanes,
               full = most_rows < at_a_time ? most_rows : most_rows / at_a_time * at_a_time;
-    const std::int64_t blocks = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors,
-                       warps = blocks * kernel::warps, rounds = ceil_div(segments, full * warps),
+    const std::int64_t wave = std::int64_t(kernel::min_blocks) * machine_of(where).multiprocessors,
+                       warps = wave * kernel::warps, rounds = ceil_div(segments, full * warps),
                        rows = min(std::int64_t(full),
-                                  round_up(ceil_div(segments, rounds * warps), std::int64_t(at_a_time)));
-    pmpp::launch(where, min(blocks, ceil_div(segments, rows * kernel::warps)), kernel{},
+                                  round_up(ceil_div(segments, rounds * warps), std::int64_t(at_a_time))),
+                       of_block = rows * kernel::warps;
+    pmpp::launch(where, min(ceil_div(segments, of_block), max(wave, ceil_div(segments, of_block * kernel::tiles))),
+                 kernel{},
                  typename kernel::arguments{in.first, offsets.first[0], of_row, by, static_cast<int>(rows),
                                             offsets.count, out, op, init});
     return true;
