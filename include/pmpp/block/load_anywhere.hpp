@@ -17,7 +17,8 @@
 namespace pmpp::inline PMPP_BACKEND::block {
 
 /// access<It>::load from anywhere; `possible` where all that is read are arrays, or nothing. What lies up to 15 bytes around the
-/// vector is read too, unless `Aligned` says that arrays lie at multiples of 16 bytes. It pays where an element is part of a word, or some; a warp reads whole ones at the memory's speed.
+/// vector is read too, not where it is known to begin at multiples of Aligned = 16 bytes in all arrays. It pays where an element is
+/// part of a word, or some; a warp reads whole ones at the memory's speed.
 template <class It>
 struct access_anywhere {
   static constexpr bool possible = access<It>::items == 0, pays = false;
