@@ -21,7 +21,6 @@ constexpr pmpp::top_k_tuning parting = {.threads = 64,
                                         .short_row = 100,
                                         .one_block = 1100,
                                         .held = 0,
-                                        .held_many = 0,
                                         .sorting = test::never_sorted,
                                         .parting = {.sort_up_to = 270, .sort_up_to_host = 270, .sample = 128}};
 

@@ -35,7 +35,6 @@ constexpr pmpp::top_k_tuning clustered{.threads = 32,
                                        .by_a_warp = 0,
                                        .one_block = 300,
                                        .held = 1 << 20,
-                                       .held_many = 1 << 20,
                                        .held_slice = 24,
                                        .sorting = test::never_sorted};
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reductions and scans of segments in a sweep, beside CUB's: where it has calls for segments of one length and segmented
-// scans (CCCL 3.3 and later) those too, else its scan by key with the keys there beforehand.
+// scans (CCCL 3.3 and later) those too, else its scan by key with the keys there beforehand. Half the sums of segments of one length
+// are told so (equal_segments), the others read offsets, as CUB's call with offsets does; both stand beside both of CUB's calls.
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
 #if CUB_VERSION >= 300300
@@ -41,6 +42,17 @@ void reduce(trial& t) {
     t.add_peer("cub, one length", [=, mean = int(segments.mean)](void* storage, std::size_t& bytes, int s) {
       return cub::DeviceSegmentedReduce::Reduce(storage, bytes, in(s), b, count, mean, PeerOp{}, init, stream());
     });
+#endif
+#if CUB_VERSION >= 300100
+  if (segments.kind == lengths::equal && t.draw.chance(0.5)) {
+    t.add(", told so");
+    t.set_bytes(double(n) * sizeof(T) + double(count) * sizeof(A));
+    t.own = {"pmpp",
+             [=, rows = pmpp::equal_segments(segments.mean, count)](int s) {
+               pmpp::segmented_reduce(device(), in(s), in(s) + n, rows, a, init, Op{});
+             },
+             {}};
+  }
 #endif
   t.fault = [=] { return difference_of(stream(), "sums", a, b, count, is_float<A> ? double(n) : 1); };
 }

@@ -197,7 +197,7 @@ auto extreme_of_segments(const char* function, const P& where, R& r, Offsets& of
   using E = value_of<std::remove_const_t<decltype(in.first)>>;
   const auto by = detail::ordered_in<gpu_execution<P>, R>(comp);
   const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
+  detail::require_offsets(function, in, at);
   const std::int64_t segments = at.count.bound - 1;
   detail::check_output(function, "out", out, segments, detail::input_of(function, r), at);
   const auto target = detail::unwrap(detail::begin_of(out));

@@ -11,6 +11,7 @@
 #include <pmpp/core/check.hpp>
 #include <pmpp/core/config.hpp>
 #include <pmpp/core/csr_view.hpp>
+#include <pmpp/core/equal_segments.hpp>
 #include <pmpp/core/error.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/range.hpp>
@@ -70,14 +71,18 @@ void check_sorted(const P& where, const input<A>& a, const input<B>& b, const Co
   detail::check_sorted(where, b, comp, what_b);
 }
 
-/// Offsets of segments; checked in any mode: there is one at least.
-template <class It>
-void require_offsets(const char* function, const input<It>& offsets) {
+/// Offsets of segments; checked in any mode: there is one at least, and where they are computed the last one is at most the length
+/// of the input.
+template <class In, class It>
+void require_offsets(const char* function, const input<In>& in, const input<It>& offsets) {
   static_assert(std::is_integral_v<value_of<It>>, "pmpp: offsets must be integers");
   require(offsets.count.bound >= 1, [&] {
     return detail::text("pmpp::") + function + ": offsets must have one entry more than there are segments, got " +
            detail::text::of(offsets.count.bound);
   });
+  if constexpr (std::is_same_v<It, equal_offsets>)
+    if (offsets.count.pointer == nullptr)
+      require_room(function, "the input", in.count.bound, offsets.first[offsets.count.bound - 1]);
 }
 
 /// They never decrease and lie in [0, n].

@@ -14,7 +14,7 @@
 // ranges of one segment; no identity is needed. The same bits on every run.
 //
 //   segmented_reduce                    segmented/reduce.hpp; segmented/direct.hpp for short inputs and long segments
-//                                       of few elements segmented/few.hpp
+//                                       of few elements segmented/few.hpp, of one length segmented/equal.hpp
 //   segmented_inclusive_scan            segmented/by_offsets.hpp; segmented/direct_scan.hpp for short inputs
 //   reduce_by_key, run_length_encode    segmented/by_key.hpp
 //
@@ -27,6 +27,7 @@
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/equal_segments.hpp>
 #include <pmpp/core/iterator.hpp>
 #include <pmpp/core/operators.hpp>
 #include <pmpp/core/range.hpp>
@@ -52,7 +53,7 @@ auto scan_segments(const char* function, const P& where, R& r, Offsets& offsets,
   using A = stored_as<accumulator_of<element_value<R>>>;
   const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
+  detail::require_offsets(function, in, at);
   detail::check_output(function, "out", out, in.count.bound, at);
   detail::check_offsets(where, in, at);
   const auto first = detail::begin_of(out);
@@ -81,7 +82,8 @@ auto scan_segments(const char* function, const P& where, R& r, Offsets& offsets,
 /// \param r        a range, or two iterators, or an iterator and a device_count; visible to `where`.
 /// \param offsets  segments + 1 integers of any type, as a range, or two iterators, or an iterator and a device_count
 ///                 (segments + 1 then too); visible to `where`. \pre they never decrease, and the last one is at most
-///                 the length of r; checked in debug mode. Elements in front of the first one are left out.
+///                 the length of r; checked in debug mode. Elements in front of the first one are left out. Where all have
+///                 one length: equal_segments(length, segments), as in segmented_reduce(device, r, equal_segments(4, rows), sums).
 /// \param out      an iterator, or a range with room for an element a segment; visible to `where`; not r or offsets.
 /// \param init     joins once, on the left, in every segment, and is the result of empty ones; its type is that of the
 ///                 accumulator, which must be trivially copyable. Without it as in reduce.
@@ -89,16 +91,17 @@ auto scan_segments(const char* function, const P& where, R& r, Offsets& offsets,
 /// \return the iterator past the last element written (past the bound for a device_count).
 /// The same bits on every run; on host also for any number of threads. Asynchronous on a GPU; may be captured. Scratch:
 /// about 50 bytes a block of the grid, or a value and four bytes every 2 sqrt(n) elements, from the workspace or one
-/// allocation in stream order. Cost: n elements and segments + 1 offsets read, segments written; one launch.
+/// allocation in stream order; none for equal_segments of up to 1023 elements (4 KB), which read no offsets.
+/// Cost: n elements and segments + 1 offsets read, segments written; one launch.
 /// \throws std::invalid_argument for a null or reversed input, or no offsets at all, std::length_error if out is too
-/// short; cuda_error. Source: Merrill and Garland, Merge-based SpMV, 2016. Example: test/segmented.cpp, sums.
+/// short, or r for equal_segments; cuda_error. Source: Merrill and Garland, Merge-based SpMV, 2016. Example: test/segmented.cpp, sums.
 template <segmented_tuning Tuning = tuned<segmented_tuning>, execution_policy P, range_for<P> R, range_for<P> Offsets,
           output_for<P> O, class A = accumulator_of<element_value<R>>, class Op = plus>
 auto segmented_reduce(const P& where, R&& r, Offsets&& offsets, O&& out, A init = {}, Op op = {}) {
   const char* const function = "segmented_reduce";
   const auto in = detail::stored_for<A>(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
+  detail::require_offsets(function, in, at);
   const std::int64_t segments = at.count.bound - 1;
   detail::check_output(function, "out", out, segments, in, at);
   detail::check_offsets(where, in, at);

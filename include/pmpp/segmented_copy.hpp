@@ -403,7 +403,7 @@ auto segmented_reverse(const P& where, R&& r, Offsets&& offsets, O&& out) {
   const char* const function = "segmented_reverse";
   const auto in = detail::with_stored(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
+  detail::require_offsets(function, in, at);
   detail::check_output(function, "out", out, in.count.bound, in, at);
   using offset_iterator = std::remove_const_t<decltype(at.first)>;
   const auto to = detail::with_stored(detail::unwrap(detail::begin_of(out)));
@@ -427,7 +427,7 @@ void segmented_copy(const P& where, R&& r, Offsets&& offsets, O&& out, OutOffset
   const char* const function = "segmented_copy";
   const auto in = detail::with_stored(detail::input_of(function, r));
   const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
+  detail::require_offsets(function, in, at);
   const std::int64_t segments = at.count.bound - 1;
   detail::check_room(function, "out_offsets", out_offsets, segments);
   const auto targets = detail::input_of(function, detail::unwrap(detail::begin_of(out_offsets)), segments);

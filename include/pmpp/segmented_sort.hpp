@@ -203,7 +203,7 @@ void sort_segments(const char* function, const P& where, const input<Data>& orig
     const auto in = with_stored(original);
     const auto comp = on_values<value_of<Data>>(comp_of_values);
     using T = value_of<std::remove_const_t<decltype(in.first)>>;
-    require_offsets(function, offsets);
+    require_offsets(function, in, offsets);
     check_offsets(where, in, offsets);
     if constexpr (kernel_execution<P>) {
       detail::check_reachable(where, function, zip_iterator{in.first, offsets.first});

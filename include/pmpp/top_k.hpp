@@ -24,6 +24,7 @@
 #include <pmpp/check_each.hpp>
 #include <pmpp/core/callable.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/equal_segments.hpp>
 #include <pmpp/core/iterator_adaptors.hpp>
 #include <pmpp/core/number_code.hpp>
 #include <pmpp/core/operators.hpp>
@@ -41,12 +42,6 @@
 
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
-
-/// i * length: where rows of equal length begin.
-struct times_length {
-  std::int64_t length;
-  PMPP_HOST_DEVICE std::int64_t operator()(std::int64_t i) const { return i * length; }
-};
 
 template <class O>
 using output_element = value_of<std::remove_const_t<decltype(unwrap(begin_of(std::declval<O&>())))>>;
@@ -267,9 +262,7 @@ void batched_top_k(const P& where, R&& r, std::int64_t row_length, std::int64_t 
   detail::check_k(function, k, row_length);
   const auto target = detail::checked_top_k_output(function, values_out, indices_out, rows * k, k, in);
   if (k == 0 || rows == 0) return;
-  using offsets = transform_iterator<counting_iterator<std::int64_t>, detail::times_length, std::int64_t>;
-  const detail::input<offsets> ends{offsets(counting_iterator<std::int64_t>(0), detail::times_length{row_length}),
-                                    {rows + 1}};
+  const detail::input<detail::equal_offsets> ends{detail::offsets_of_rows(row_length), {rows + 1}};
   if constexpr (kernel_execution<P>) {
     detail::check_reachable(where, function, zip_iterator{in.first, zip_iterator{target.values, target.indices}});
     using code = detail::selected_by<T, std::remove_const_t<decltype(order)>>;
@@ -308,7 +301,7 @@ void segmented_top_k(const P& where, R&& r, Offsets&& offsets, std::int64_t k, V
   const auto in = detail::with_stored(detail::input_of(function, r));
   const auto order = detail::ordered_by<gpu_execution<P>, element_value<R>>(comp);
   const auto at = detail::input_of(function, offsets);
-  detail::require_offsets(function, at);
+  detail::require_offsets(function, in, at);
   const std::int64_t n = in.count.bound, segments = at.count.bound - 1;
   detail::check_k(function, k, segments == 0 ? k : (std::int64_t(1) << 62) / segments);
   const auto target = detail::checked_top_k_output(function, values_out, indices_out, segments * k, k, in, at);

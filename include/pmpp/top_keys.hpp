@@ -167,9 +167,11 @@ public:
       put_all(rows, 0, output);
       return true;
     }
-    const std::int64_t shortest = (rows.rows > 8 * m.multiprocessors ? 2 : 1) * Tuning.short_threads;
-    if (k == 1 || rows.length <= shortest ||
-        rows.count.bound > (k > 512 ? Tuning.held_many : Tuning.held) * m.multiprocessors ||
+    const std::int64_t shortest = (rows.rows > 8 * m.multiprocessors ? 2 : 1) * Tuning.short_threads,
+                       longer = k > most_k(where) ? 64
+                                : k > 512         ? 3
+                                                  : 1;  // for larger k others take longer
+    if (k == 1 || rows.length <= shortest || rows.count.bound > longer * Tuning.held * m.multiprocessors ||
         (kernel::sorts && k > kernel::room::tile))
       return false;
     const int most = gpu_execution<P> && !simt::can_begin_early ? 1 : m.most_blocks_of_cluster();
@@ -219,9 +221,11 @@ public:
   }
 
   /// Rows, any k: the keys that samples let through, or all, in one list, which is sorted by rows at the end.
+  template <bool Batched>
   void many(const equal_rows& rows, std::int64_t k, const Output& output) const {
     const std::int64_t n = rows.count.bound, length = rows.length;
-    const bool several = rows.rows > 1, all = length / k < Tuning.sort_from || (several && n <= Tuning.together / 8);
+    const bool several = Batched && rows.rows > 1,
+               all = length / k < Tuning.sort_from || (several && n <= Tuning.together / 8);
     const int place_bits = several ? ceil_log2(max(std::int64_t(2), length)) : 0;
     scratch list_memory(where, list_bytes(n), 0);
     const key_list<keys> list = take_list(list_memory, n);
@@ -280,8 +284,8 @@ public:
         const std::int64_t n = parts.end(part) - parts.begin(part);
         to_list.first = part * k;
         using sorting = number_selection<Tuning, Code, P, In, Items, Output>;  // join takes lists that are sorted
-        sorting{where, {from, block::access<In>::template lead<Items>(from)}}.many(equal_rows{{n}, n, 1}, min(k, n),
-                                                                                   to_list);
+        sorting{where, {from, block::access<In>::template lead<Items>(from)}}.template many<false>(
+            equal_rows{{n}, n, 1}, min(k, n), to_list);
       }
     }
     join(parts, to_list.list, k, k, output);
@@ -464,7 +468,8 @@ void select_numbers(const P& where, const In& in, const item_count& count, std::
       Output to = output;
       to.first += row * k;
       const item_count of_rows = rows == 1 ? count : item_count{some * length};
-      length <= longest ? part.many(equal_rows{of_rows, length, some}, k, to) : part.of_parts(of_rows, k, to);
+      length <= longest ? part.template many<Batched>(equal_rows{of_rows, length, some}, k, to)
+                        : part.of_parts(of_rows, k, to);
     }
   });
 }

@@ -44,7 +44,6 @@ inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
                                          .part = 150,
                                          .alone = 2000,
                                          .held = 0,
-                                         .held_many = 0,
                                          .longest_row = 2000,
                                          .sorting = never_sorted},
     small{.threads = 64,
@@ -59,7 +58,6 @@ inline constexpr pmpp::top_k_tuning tiny{.threads = 32,
           .part = 300,
           .alone = 0,
           .held = 0,
-          .held_many = 0,
           .sorting = never_sorted};
 
 inline std::int64_t draw_below(std::int64_t n) {

@@ -17,11 +17,12 @@
 namespace pmpp::inline PMPP_BACKEND::block {
 
 /// access<It>::load from anywhere; `possible` where all that is read are arrays, or nothing. What lies up to 15 bytes around the
-/// vector is read too. It pays where an element is part of a word, or some; a warp reads whole ones at the memory's speed.
+/// vector is read too, not where it is known to begin at multiples of Aligned = 16 bytes in all arrays. It pays where an element is
+/// part of a word, or some; a warp reads whole ones at the memory's speed.
 template <class It>
 struct access_anywhere {
   static constexpr bool possible = access<It>::items == 0, pays = false;
-  template <int Items>
+  template <int Items, int Aligned = 1>
   PMPP_HOST_DEVICE static auto load(const It& it, std::int64_t i) {
     return access<It>::template load<Items>(it, i);
   }
@@ -30,28 +31,29 @@ template <class T>
 struct access_anywhere<T*> {
   using element = std::remove_cv_t<T>;
   static constexpr bool possible = true, pays = sizeof(T) < 4 || !is_power_of_two(sizeof(T));
-  template <int Items>
+  template <int Items, int Aligned = 1>
   PMPP_HOST_DEVICE static auto load(T* p, std::int64_t i) {
     detail::vector_words<element, Items> raw;
-    load_covering<alignof(element)>(raw.word, p + i);
+    load_covering<max(Aligned, int(alignof(element)))>(raw.word, p + i);
     return raw;
   }
 };
 template <class It, class F, class T>
 struct access_anywhere<transform_iterator<It, F, T>> {
   static constexpr bool possible = access_anywhere<It>::possible, pays = access_anywhere<It>::pays;
-  template <int Items>
+  template <int Items, int Aligned = 1>
   PMPP_HOST_DEVICE static auto load(const transform_iterator<It, F, T>& it, std::int64_t i) {
-    return access_anywhere<It>::template load<Items>(it.base, i);
+    return access_anywhere<It>::template load<Items, Aligned>(it.base, i);
   }
 };
 template <class A, class B>
 struct access_anywhere<zip_iterator<A, B>> {
   static constexpr bool possible = access_anywhere<A>::possible && access_anywhere<B>::possible;
   static constexpr bool pays = access_anywhere<A>::pays || access_anywhere<B>::pays;
-  template <int Items>
+  template <int Items, int Aligned = 1>
   PMPP_HOST_DEVICE static raw_items<zip_iterator<A, B>, Items> load(const zip_iterator<A, B>& it, std::int64_t i) {
-    return {access_anywhere<A>::template load<Items>(it.a, i), access_anywhere<B>::template load<Items>(it.b, i)};
+    return {access_anywhere<A>::template load<Items, Aligned>(it.a, i),
+            access_anywhere<B>::template load<Items, Aligned>(it.b, i)};
   }
 };
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <pmpp/core/config.hpp>
+#include <pmpp/simt/memory.hpp>
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
@@ -23,21 +24,18 @@ PMPP_HOST_DEVICE void shift_words(std::uint32_t (&to)[Words], std::uint32_t (&wo
 /// Reads 4-byte words that begin anywhere, and up to 15 bytes on either side. Bytes: what divides where they begin.
 template <int Bytes, int Words>
 PMPP_HOST_DEVICE void load_covering(std::uint32_t (&to)[Words], const void* from) {
-  struct alignas(16) quad {
-    std::uint32_t item[4];
-  };
-  const auto shift = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
+  const auto shift = Bytes % 16 == 0 ? 0u : static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(from) % 16);
   const char* first = static_cast<const char*>(from) - shift;
   std::uint32_t word[Words + 4] = {};
   for (int k = 0; k < Words + 4; k += 4) {
     if (k == Words && shift == 0) break;
-    quad read;
+    simt::quad read;
 #if defined(__CUDA_ARCH__)
-    read = *reinterpret_cast<const quad*>(first + 4 * k);
+    read = *reinterpret_cast<const simt::quad*>(first + 4 * k);
 #else
-    memcpy(&read, first + 4 * k, sizeof(read));
+    memcpy(&read, simt::detail::require_aligned(first + 4 * k, 16), sizeof(read));
 #endif
-    for (int j = 0; j < 4; ++j) word[k + j] = read.item[j];
+    for (int j = 0; j < 4; ++j) word[k + j] = read.word[j];
   }
   shift_words<Bytes>(to, word, shift);
 }

@@ -25,6 +25,7 @@
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/reduce.hpp>
 #include <pmpp/core/config.hpp>
+#include <pmpp/core/equal_segments.hpp>
 #include <pmpp/core/math.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/launch.hpp>
@@ -368,7 +369,8 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
                                           : bytes >= 16 ? Tuning.long_average / 8
                                                         : 4 * Tuning.long_average;
     const std::int64_t n = in.count.bound, average = n / segments,
-                       share = any_order && bytes >= 4 && n <= 1 << 26 ? 2 : 1;
+                       share =
+                           any_order && bytes >= 4 && (n <= 1 << 26 || std::is_same_v<Offsets, equal_offsets>) ? 2 : 1;
     const bool is_short = n <= Tuning.short_input && segments <= Tuning.short_segments,
                is_long = (any_order || bytes >= 4) && long_average > 0 && average >= long_average / share;
     if (!is_short && !is_long) return false;

@@ -38,6 +38,7 @@
 #include <pmpp/memory/workspace.hpp>
 #include <pmpp/reduce/kernel.hpp>
 #include <pmpp/segmented/direct.hpp>
+#include <pmpp/segmented/equal.hpp>
 #include <pmpp/segmented/tuning.hpp>
 #include <pmpp/simt/atomic.hpp>
 #include <pmpp/simt/early.hpp>
@@ -583,6 +584,7 @@ template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, 
 void segmented_reduce_on_blocks(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                                 Op op) {
   detail::check_reachable(where, "segmented_reduce", zip_iterator{in.first, zip_iterator{offsets.first, out}});
+  if (segmented_reduce_equal<Tuning>(where, in, offsets, out, init, op)) return;
   if (segmented_reduce_directly<Tuning>(where, in, offsets, out, init, op)) return;
   const auto enqueue = [&](auto tuning, auto items, std::int64_t lead) {
     using kernel = segmented_reduce_kernel<In, Offsets, Out, Op, A, items, decltype(tuning)::value>;

@@ -23,7 +23,8 @@ struct segmented_tuning {
   std::int64_t short_input = 1 << 24;     ///< up to this many elements (0: never)
   std::int64_t short_segments = 1 << 18;  ///< in this many segments,
   std::int64_t long_average = 1 << 10;    ///< or where segments have about so many elements on average (0: never)
-  int row_bytes = 48 * 1024;              ///< of a vector of each thread, at most: else there are fewer threads
+  int equal_bytes = 4096;  ///< of rows, segments of one length, that a warp holds twice (segmented/equal.hpp; 0: never)
+  int row_bytes = 48 * 1024;  ///< of a vector of each thread, at most: else there are fewer threads
 
   /// Where blocks have too little shared memory for these tiles.
   constexpr segmented_tuning least() const {

@@ -59,24 +59,24 @@ struct sorted_order {};
 struct any_order {};
 
 struct top_k_tuning {
-  int threads = 512;                 ///< of a block, which has room for 8 keys each, or 4 of two words
-  int large_threads = 1024;          ///< of one where k is more than half of that room
-  int short_threads = 128;           ///< of one that takes a short row alone, or more. 600 rows of 2000: 20.6 us (46.0)
-  int loads = 4;                     ///< vectors of 16 bytes that a thread has under way
-  int blocks = 2;                    ///< of a multiprocessor
-  int sample_part = 128;             ///< of so many elements of a long row one is read as a sample
-  int sort_from = 16;                ///< n / k up to which everything is sorted if a block has no room for k keys
-  int together = 1 << 24;            ///< elements of rows whose keys are in one list then; of an eighth all are sorted
-  std::int64_t short_row = 1024;     ///< elements of short rows
-  int by_a_warp = 16;                ///< k up to which a warp takes them one after the other; four times that of
-  int of_a_warp = 256;               ///< so many elements in many rows. 131,072 rows of 128, k 8: 138 us (900)
-  std::int64_t one_block = 65536;    ///< elements of a row that a block takes alone
-  std::int64_t segment = 16384;      ///< of one that a block holds in shared memory. 20,000 of 400, k 10: 127 us (269)
-  std::int64_t part = 32768;         ///< of a long segment's part, at least. 16 of 380,000, k 100: 51 us (116)
-  std::int64_t alone = 1 << 21;      ///< of all segments for k = 1: a second launch would cost the host 4 us
-  std::int64_t held = 40960;         ///< elements for each multiprocessor of rows that blocks hold in shared memory,
-  std::int64_t held_many = 1 << 17;  ///< for k past 512
-  std::int64_t held_slice = 8192;    ///< of such a row more blocks hold a part each, if that helps
+  int threads = 512;               ///< of a block, which has room for 8 keys each, or 4 of two words
+  int large_threads = 1024;        ///< of one where k is more than half of that room
+  int short_threads = 128;         ///< of one that takes a short row alone, or more. 600 rows of 2000: 20.6 us (46.0)
+  int loads = 4;                   ///< vectors of 16 bytes that a thread has under way
+  int blocks = 2;                  ///< of a multiprocessor
+  int sample_part = 128;           ///< of so many elements of a long row one is read as a sample
+  int sort_from = 16;              ///< n / k up to which everything is sorted if a block has no room for k keys
+  int together = 1 << 24;          ///< elements of rows whose keys are in one list then; of an eighth all are sorted
+  std::int64_t short_row = 1024;   ///< elements of short rows
+  int by_a_warp = 16;              ///< k up to which a warp takes them one after the other; four times that of
+  int of_a_warp = 256;             ///< so many elements in many rows. 131,072 rows of 128, k 8: 138 us (900)
+  std::int64_t one_block = 65536;  ///< elements of a row that a block takes alone
+  std::int64_t segment = 16384;    ///< of one that a block holds in shared memory. 20,000 of 400, k 10: 127 us (269)
+  std::int64_t part = 32768;       ///< of a long segment's part, at least. 16 of 380,000, k 100: 51 us (116)
+  std::int64_t alone = 1 << 21;    ///< of all segments for k = 1: a second launch would cost the host 4 us
+  std::int64_t held =
+      40960;  ///< elements for each multiprocessor of rows that blocks hold in shared memory; more for large k
+  std::int64_t held_slice = 8192;  ///< of such a row more blocks hold a part each, if that helps
   std::int64_t spread = 16384;  ///< elements of one of a few rows, past which blocks of many multiprocessors hold it,
   int spread_blocks = 8;        ///< as many as that or more; for larger k longer ones
   std::int64_t longest_row = std::int64_t(1) << 32;  ///< elements; longer rows are cut
@@ -363,7 +363,7 @@ private:
     /// Keeps the keys of a tile for which there is a bit, if the limit does not exclude them meanwhile.
     template <class Key>
     PMPP_HOST_DEVICE void keep(unsigned mask, const Key& key_of) {
-      constexpr int at_once = keys::wide ? 2 : 4;
+      constexpr int at_once = 2;
       while (block.sync_or(mask != 0)) {
         unsigned at = mask != 0 ? simt::atomic_add(&memory.count, static_cast<unsigned>(simt::count_bits(mask))) : 0u;
         while (mask != 0 && at < static_cast<unsigned>(room)) {
@@ -380,6 +380,9 @@ private:
         block.sync();
         if (memory.count < static_cast<unsigned>(room)) continue;
         make_room();
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1
+#endif
         for (unsigned rest = gathers() ? 0u : mask; rest != 0; rest &= rest - 1)
           if (limit < key_of(simt::trailing_zeros(rest))) mask ^= rest & (~rest + 1);
       }

@@ -176,12 +176,11 @@ struct number_source {
         if (whole >> u & 1) x[u] = block::access<In>::template load<Items>(in, own + u * step);
       return whole;
     };
-    std::int64_t from = first + part * tile;
-    unsigned next = Ahead && from < end ? load(from) : 0u;
-    for (; from < end; from += parts * tile) {
-      const std::int64_t own = from + block.thread() * Items;
-      const unsigned whole = Ahead ? next : load(from);
+    unsigned whole = 0;  // ahead: before the first tile there is one of nothing
+    for (std::int64_t from = first + (Ahead ? part - parts : part) * tile; from < end; from += parts * tile) {
+      const std::int64_t own = from + block.thread() * Items, next = from + parts * tile;
       unsigned mask = 0;
+      if (!Ahead) whole = load(from);
       for (int u = 0; u < Loads; ++u)
         if (whole >> u & 1) {
           typename keys::code c[Items], least{};
@@ -206,7 +205,7 @@ struct number_source {
             mask |= unsigned(visit(code(j), j)) << (u * Items + static_cast<int>(j - i));
         }
       }
-      if (Ahead && from + parts * tile < end) next = load(from + parts * tile);
+      if (Ahead && next < end) whole = load(next);
       take(mask, [=](int b) { return own + b / Items * step + b % Items; });
     }
   }
