@@ -187,7 +187,7 @@ private:
       if (row < rows && n > 0) sum = fold(a, from, n);
       for (int d = 1; d < side; d *= 2) {
         const R right = block.shuffle_down(sum, d);
-        if (place + d * a.by.share < a.length) sum = add(a, sum, right);
+        if (a.length > place + d * a.by.share) sum = add(a, sum, right);
       }
       if (row < rows && lane == 0) a.out[first + row] = result(a, sum);
       row += at_a_time;

@@ -172,8 +172,10 @@ struct number_source {
         for (int u = 0; u < Loads; ++u)
           if (own + u * step < begin || own + u * step + Items > end) whole ^= 1u << u;
       }
-      for (int u = 0; u < Loads; ++u)
+      for (int u = 0; u < Loads; ++u) {
+        x[u] = {};  // what was there takes no registers
         if (whole >> u & 1) x[u] = block::access<In>::template load<Items>(in, own + u * step);
+      }
       return whole;
     };
     unsigned whole = 0;  // ahead: before the first tile there is one of nothing
