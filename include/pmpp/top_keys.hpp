@@ -168,10 +168,12 @@ public:
       return true;
     }
     const std::int64_t shortest = (rows.rows > 8 * m.multiprocessors ? 2 : 1) * Tuning.short_threads,
-                       longer = k > most_k(where) ? 64
-                                : k > 512         ? 3
-                                                  : 1;  // for larger k others take longer
-    if (k == 1 || rows.length <= shortest || rows.count.bound > longer * Tuning.held * m.multiprocessors ||
+                       // For larger k, words and short rows others take longer.
+        halves = k > most_k(where)                           ? 128
+                 : k > 512                                   ? 6
+                 : keys::wide || rows.length < Tuning.spread ? 3
+                                                             : 2;
+    if (k == 1 || rows.length <= shortest || 2 * rows.count.bound > halves * Tuning.held * m.multiprocessors ||
         (kernel::sorts && k > kernel::room::tile))
       return false;
     const int most = gpu_execution<P> && !simt::can_begin_early ? 1 : m.most_blocks_of_cluster();
