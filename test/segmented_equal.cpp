@@ -24,7 +24,7 @@ namespace {
 // As it is by default, but for every size; longer segments by tiles.
 constexpr pmpp::segmented_tuning any_size{.few_to_reduce = 0, .short_input = 0, .long_average = 0};
 // Tiles of few rows, so that a warp goes through several.
-constexpr pmpp::segmented_tuning few_rows{.few_to_reduce = 0, .short_input = 0, .long_average = 0, .equal_bytes = 1024};
+constexpr pmpp::segmented_tuning few_rows{.threads = 64, .few_to_reduce = 0, .short_input = 0, .long_average = 0};
 
 /// Calls check(length, rows) for rows of many lengths, about n elements in all.
 void for_rows(std::int64_t n, const std::function<void(std::int64_t, std::int64_t)>& check) {

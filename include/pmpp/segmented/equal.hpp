@@ -53,12 +53,12 @@ template <class In, class Out, class Op, class A, segmented_tuning Tuning>
 struct equal_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int lanes = simt::warp_size, threads = 128, warps = threads / lanes,
-                       min_blocks = sizeof(A) <= 16 && Tuning.equal_bytes <= 4096 ? 6 : 3, stages = 2;
+                       min_blocks = sizeof(A) <= 16 ? 6 : 3, stages = 2;
   static constexpr int tiles = 2;  ///< of a warp, where blocks have to wait for others
   static constexpr int known = 4;  ///< lengths up to this have code of their own, where rows are not whole words
   /// Elements of a tile, at most.
   static constexpr int element_bytes = block::staged_run<In, 1>::element_bytes,
-                       most = max(1, Tuning.equal_bytes / max(1, element_bytes)), longest = min(1023, most);  // row
+                       most = max(1, 16 * Tuning.threads / max(1, element_bytes)), longest = min(1023, most);  // row
   using run = block::staged_run<In, most>;
   using R = row_type<Op, value_of<In>, A>;  ///< in which a row adds up
   using order = operand_order<Op, A>;
@@ -215,8 +215,7 @@ private:
 template <segmented_tuning Tuning, class P, class In, class Offsets, class Out, class A, class Op>
 bool segmented_reduce_equal(const P& where, const input<In>& in, const input<Offsets>& offsets, Out out, A init,
                             Op op) {
-  if constexpr (std::is_same_v<Offsets, equal_offsets> && Tuning.equal_bytes > 0 &&
-                block::staged_run<In, 1>::possible) {
+  if constexpr (std::is_same_v<Offsets, equal_offsets> && block::staged_run<In, 1>::possible) {
     using kernel = equal_reduce_kernel<In, Out, Op, A, Tuning>;
     const std::int64_t segments = offsets.count.bound - 1, length = offsets.first.f.length;
     if (length < 1 || length > kernel::longest || in.count.bound <= Tuning.few_to_reduce) return false;

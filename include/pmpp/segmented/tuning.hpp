@@ -11,7 +11,8 @@
 namespace pmpp::inline PMPP_BACKEND {
 
 struct segmented_tuning {
-  int threads = 256;   ///< of a block; fewer for large elements
+  int threads =
+      256;  ///< of a block; fewer for large elements. 16 bytes each are what a warp holds of rows, twice (equal.hpp)
   int bytes = 80;      ///< of elements a thread: a tile has threads * bytes
   int stages = 2;      ///< tiles of segmented_reduce in shared memory: one is worked on, the others are on their way
   int min_blocks = 4;  ///< that the compiler makes room for on a multiprocessor
@@ -23,8 +24,7 @@ struct segmented_tuning {
   std::int64_t short_input = 1 << 24;     ///< up to this many elements (0: never)
   std::int64_t short_segments = 1 << 18;  ///< in this many segments,
   std::int64_t long_average = 1 << 10;    ///< or where segments have about so many elements on average (0: never)
-  int equal_bytes = 4096;  ///< of rows, segments of one length, that a warp holds twice (segmented/equal.hpp; 0: never)
-  int row_bytes = 48 * 1024;  ///< of a vector of each thread, at most: else there are fewer threads
+  int row_bytes = 48 * 1024;              ///< of a vector of each thread, at most: else there are fewer threads
 
   /// Where blocks have too little shared memory for these tiles.
   constexpr segmented_tuning least() const {
