@@ -57,7 +57,8 @@ def kernel_of(names):
     plain = subprocess.run(["c++filt"], input="\n".join(names), text=True, capture_output=True).stdout.splitlines()
     kernels = {}
     for name, text in zip(names, plain):
-        found = re.search(r"run_kernel<-?\d+, (?:\w+::)*(\w+)", text) or re.search(r"(\w+)[<(]", text)
+        found = (re.search(r"run_kernel<-?\d+, (?:\w+::)*(\w+)", text) or re.search(r"(\w+)[<(]", text)
+                 or re.search(r"run_kernelIL.*?detail\d+([a-z_]+_kernel)I", text))  # names too long for c++filt
         kernels[name] = found[1] if found else name
     return kernels
 
