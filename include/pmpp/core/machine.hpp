@@ -35,9 +35,12 @@ struct machine {
   static constexpr std::size_t reserved_per_block = 1024;
 
   constexpr bool fits(std::size_t shared_bytes) const { return shared_bytes <= std::size_t(shared_per_block); }
-  /// The same with dynamic memory after a kernel's own, whose end CUDA may round up to 1024 bytes (launch.hpp).
+  /// Dynamic memory that a block may have after the kernel's own, whose end CUDA may round up to 1024 bytes (launch.hpp).
+  constexpr std::size_t room_after(std::size_t own_bytes) const {
+    return std::size_t(shared_per_block) - round_up(own_bytes, std::size_t(1024));
+  }
   constexpr bool fits(std::size_t dynamic_bytes, std::size_t own_bytes) const {
-    return fits(round_up(own_bytes, std::size_t(1024)) + dynamic_bytes);
+    return dynamic_bytes <= room_after(own_bytes);
   }
 
   /// Blocks of a kernel that a multiprocessor runs at a time, at least 1. `min_blocks` is what its launch bounds ask the

@@ -413,7 +413,7 @@ void histogram_by_tables(const P& where, const input<In>& in, Binning binning, c
     if (output.rejected != nullptr) sum.rejected = reinterpret_cast<std::uint64_t*>(state + ticket_bytes);
   }
 
-  const auto room = std::size_t(min(on.shared_per_block, Tuning.shared_bytes) - 64);  // less what the kernel has
+  const std::size_t room = min(on.room_after(1), std::size_t(Tuning.shared_bytes) - 64);  // less what the kernel has
   constexpr std::size_t cached_bytes = 2 * sizeof(std::uint32_t) * std::size_t(Tuning.cached_bins);
   if constexpr (requires { binning.plant(room); }) binning.plant(min(room / 2, room - min(room, cached_bytes)));
   const std::uint32_t slots = output.slots + Layers::active;
