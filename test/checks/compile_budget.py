@@ -153,7 +153,7 @@ CALLS = [
     Call("bfs", "bfs.hpp", "csr_view<const float, int> a, device_buffer<int>& y", "bfs(device, a, 0, y)", *SORT_PAIRS, 0.50, 360),
     Call("convolve", "convolution.hpp", MATRICES, "convolve(device, a, x, y)", *SORT_PAIRS, 1.7, 1500, slow=True),
     Call("top_k", "top_k.hpp", "const device_buffer<float>& in, device_buffer<float>& out, device_buffer<int>& index",
-         "top_k(device, in, 100, out, index)", *SORT_PAIRS, 0.95, 1060),
+         "top_k(device, in, 100, out, index)", *SORT_PAIRS, 0.95, 1063),  # 4 kB for tiles that are on their way
     Call("gemm", "gemm.hpp", MATRICES, "gemm(device, 1, a, x, 0, y)", *SORT_PAIRS, 4.5, 3400, slow=True),  # aim 20 s, 3 MB
 ]
 

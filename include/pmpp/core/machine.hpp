@@ -40,7 +40,7 @@ struct machine {
     return std::size_t(shared_per_block) - round_up(own_bytes, std::size_t(1024));
   }
   constexpr bool fits(std::size_t dynamic_bytes, std::size_t own_bytes) const {
-    return dynamic_bytes <= room_after(own_bytes);
+    return fits(round_up(own_bytes, std::size_t(1024)) + dynamic_bytes);
   }
 
   /// Blocks of a kernel that a multiprocessor runs at a time, at least 1. `min_blocks` is what its launch bounds ask the
