@@ -353,7 +353,7 @@ private:
                  kernel{}, typename kernel::arguments{parts, list, list_room, k, row_shift, listed, output});
   }
 
-  static constexpr std::int64_t tile = std::int64_t(Tuning.threads) * max(1, min(Tuning.loads, 32 / Items)) * Items;
+  static constexpr std::int64_t tile = std::int64_t(Tuning.threads) * selecting<equal_rows>::loads * Items;
   /// Blocks of a row: as many as run at once, or where rows are several, so many that the last ones to run are a small part.
   static std::int64_t parts_of_row(std::int64_t rows, std::int64_t longest, std::int64_t resident) {
     const std::int64_t wanted = rows == 1 ? resident : ceil_div(4 * resident, rows);
