@@ -42,6 +42,18 @@ struct own_plus {
   }
 };
 
+struct times {
+  PMPP_HOST_DEVICE std::uint64_t operator()(std::uint32_t x, std::uint32_t y) const { return std::uint64_t(x) * y; }
+};
+struct times_small {
+  PMPP_HOST_DEVICE std::uint64_t operator()(double x, std::uint8_t y) const {
+    return std::uint64_t(static_cast<std::uint32_t>(x) % 1024) * y;
+  }
+};
+struct make_affine {
+  PMPP_HOST_DEVICE test::affine operator()(std::uint32_t x, std::uint32_t y) const { return {x | 1, y, 1}; }
+};
+
 template <class T>
 std::int64_t exact_sum(const std::vector<T>& v) {
   std::int64_t s = 0;
@@ -187,6 +199,44 @@ TEST_ALL_PLACES("misaligned starts and ends") {
     }
 }
 
+TEST_ALL_PLACES("two arrays that lie differently in their words, in order too, up to their very ends") {
+  const typename where::policy policy{};
+  const auto bytes = test::random_values<std::uint8_t>(20100);
+  const auto words = test::random_values<std::uint32_t>(20100);
+  const std::vector<double> doubles(words.begin(), words.end());
+  for (const int length : test::some_of({1, 15, 31, 32, 33, 64, 65, 257, 300, 5000, 20011}))
+    for (const int left : test::some_of({0, 1, 3, 13}))
+      for (const int right : test::some_of({0, 2, 5, 16})) {
+        CAPTURE(length);
+        CAPTURE(left);
+        CAPTURE(right);
+        // Arrays that end where the ranges end: a sanitizer sees what is read past them.
+        const auto part = [&](const auto& all, int from) {
+          return std::vector(all.begin(), all.begin() + from + length);
+        };
+        const auto x = where::put(part(words, left)), y = where::put(part(words, right));
+        const auto b = where::put(part(bytes, right));
+        const auto d = where::put(part(doubles, left));
+        std::uint64_t dot = 0, mixed = 0;
+        test::affine whole{1, 0, 0};
+        for (std::size_t i = 0; i < static_cast<std::size_t>(length); ++i) {
+          const std::uint32_t xi = words[i + static_cast<std::size_t>(left)],
+                              yi = words[i + static_cast<std::size_t>(right)];
+          dot += std::uint64_t(xi) * yi;
+          mixed += std::uint64_t(bytes[i + static_cast<std::size_t>(right)]) * (xi % 1024);
+          whole = test::compose{}(whole, {xi | 1, yi, 1});
+        }
+        const auto from_x = x.begin() + left, end_x = x.end();
+        const auto from_y = y.begin() + right;
+        CHECK(pmpp::transform_reduce<tiny>(policy, from_x, end_x, from_y, std::uint64_t(0), pmpp::plus{}, times{}) ==
+              dot);
+        CHECK(pmpp::transform_reduce(policy, d.begin() + left, d.end(), b.begin() + right, std::uint64_t(0),
+                                     pmpp::plus{}, times_small{}) == mixed);
+        CHECK(pmpp::transform_reduce<tiny>(policy, from_x, end_x, from_y, test::affine{1, 0, 0}, test::compose{},
+                                           make_affine{}) == whole);
+      }
+}
+
 TEST_ALL_PLACES("dot product and other computed inputs") {
   const typename where::policy policy{};
   const auto x = test::random_values<int>(30011), y = test::random_values<int>(30011);
@@ -196,7 +246,7 @@ TEST_ALL_PLACES("dot product and other computed inputs") {
   CHECK(pmpp::transform_reduce(policy, dx.begin(), dx.end(), dy.begin(), std::int64_t(0), pmpp::plus{},
                                pmpp::multiplies{}) == dot);
   CHECK(pmpp::transform_reduce(policy, dx, dy.begin(), std::int64_t(0), pmpp::plus{}, pmpp::multiplies{}) == dot);
-  // The two inputs lie differently in their 16-byte words: the narrow path.
+  // The two inputs lie differently in their 16-byte words.
   const std::int64_t shifted = std::inner_product(x.begin() + 1, x.end(), y.begin(), std::int64_t(0));
   CHECK(pmpp::transform_reduce(policy, dx.begin() + 1, dx.end(), dy.begin(), std::int64_t(0), pmpp::plus{},
                                pmpp::multiplies{}) == shifted);

@@ -65,6 +65,15 @@ TEST_ALL_PLACES("long segments among short ones") {
                                                   join_behind{});
 }
 
+TEST_ALL_PLACES("so many segments that neighbours go to one warp, the first of them the longest") {
+  const auto count = static_cast<std::size_t>(test::up_to(140'000, 5000));
+  lengths l(count, 0);
+  for (std::size_t s = 0; s < count; ++s) l[s] = static_cast<int>(std::min(std::size_t(3000), count / 2 / (s + 1)));
+  const auto offsets = offsets_of(l, 1);
+  check_segments<pmpp::segmented_tuning{}, where>(test::random_values<int>(offsets.back() + 1), offsets, 5,
+                                                  pmpp::plus{});
+}
+
 TEST_ALL_PLACES("scans of segments that take a block each, and of longer ones") {
   const auto offsets = offsets_of({1500, 0, 2048, 2049, 700, 8192, 8193, 20000, 5, 513, 4096}, 3);
   check_segments<pmpp::segmented_tuning{}, where>(test::random_values<int>(offsets.back() + 2), offsets, 5,

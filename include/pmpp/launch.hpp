@@ -146,7 +146,7 @@ inline bool launch_on_gpu(const gpu_kernel& kernel, int id, const machine& on, c
     if ((missing & 4) != 0) require_code_for_clusters(kernel.name, kernel.entry);
     __atomic_fetch_or(&kernel.prepared[id], static_cast<unsigned char>(missing), __ATOMIC_RELAXED);
   }
-  cudaLaunchAttribute attributes[2]{};
+  cudaLaunchAttribute attributes[2];  // written as far as they are counted: to clear them takes a tenth of all this
   cudaLaunchConfig_t config{};
   config.gridDim = {shape.blocks.x, shape.blocks.y, shape.blocks.z};
   config.blockDim = {shape.threads.x, shape.threads.y, shape.threads.z};

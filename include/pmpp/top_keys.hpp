@@ -149,12 +149,23 @@ public:
 
   /// Short rows: a warp takes the k first one after the other. False: rows are long, or few, or k is large.
   bool by_warps(const equal_rows& rows, std::int64_t k, const Output& output) const {
-    using kernel = short_rows_kernel<source_type, Output>;
+    using kernel = short_rows_kernel<source_type, equal_rows, Output>;
     const bool are_many = rows.rows >= std::int64_t(8) * machine_of(where).multiprocessors;
     const std::int64_t most_k = are_many && rows.length <= Tuning.of_a_warp ? 4 * Tuning.by_a_warp : Tuning.by_a_warp;
     if (rows.length > kernel::longest || k > most_k) return false;
     pmpp::launch(where, ceil_div(rows.rows, std::int64_t(kernel::warps)), kernel{},
                  typename kernel::arguments{source, rows, k, output});
+    return true;
+  }
+
+  /// The same of segments of n elements in all.
+  template <class Offsets>
+  bool segments_by_warps(const input<Offsets>& offsets, std::int64_t n, std::int64_t k, const Output& output) const {
+    using rows_type = offset_rows<Offsets>;
+    using kernel = short_rows_kernel<source_type, rows_type, Output>;
+    if (n > kernel::longest || n * min(n, k) > std::int64_t(Tuning.by_a_warp) * kernel::longest) return false;
+    pmpp::launch(where, ceil_div(offsets.count.bound - 1, std::int64_t(kernel::warps)), kernel{},
+                 typename kernel::arguments{source, rows_type{offsets.first, offsets.count}, k, output});
     return true;
   }
 
@@ -483,11 +494,13 @@ bool select_in_segments(const P& where, const In& in, const input<Offsets>& offs
   bool done = false;
   block::with_access(in, [&](auto items, std::int64_t lead) {
     using ways = number_selection<Tuning, Code, P, In, decltype(items)::value, Output>;
+    const ways all{where, {in, lead}};
+    done = all.segments_by_warps(offsets, n, k, output);
+    if (done) return;
     const std::int64_t segments = offsets.count.bound - 1;
     const bool short_ones = segments > std::int64_t(16) * machine_of(where).multiprocessors &&
                             n <= segments * Tuning.sorting.segment * (k > 1 ? 4 : 1);
     if (short_ones || (k > 1 && k > ways::most_k(where)) || n > ways::longest_row) return;
-    const ways all{where, {in, lead}};
     all.of_segments(offsets, n, k, output);
     done = true;
   });

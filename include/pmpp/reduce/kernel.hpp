@@ -19,6 +19,7 @@
 #include <limits>
 #include <type_traits>
 
+#include <pmpp/block/load_anywhere.hpp>
 #include <pmpp/block/load_store.hpp>
 #include <pmpp/block/reduce.hpp>
 #include <pmpp/block/tile_state.hpp>
@@ -115,7 +116,9 @@ struct reduce_kernel {
                                     : sizeof(A) <= 32                                  ? min(2, Tuning.min_blocks)
                                                                                        : 1;
   // Wider rows need fewer in flight, narrower ones more; what an iterator computes (less than 16 bytes) does not count.
-  static constexpr int row_bytes = int(sizeof(block::raw_items<In, Items>));
+  static constexpr int least_tail = block::least_tail<In, Items>;
+  static constexpr int row_bytes =  // with the words that cover vectors anywhere
+      int(sizeof(block::raw_items<In, Items>)) * (least_tail > 0 ? 2 : 1);
   static constexpr bool any_order = operand_order<Op, A>::any;
   static constexpr int
       wanted_rows = ceil_div(Tuning.rows_in_flight * 16, row_bytes < 16 ? row_bytes : row_bytes / 16 * 16),
@@ -142,7 +145,7 @@ struct reduce_kernel {
     std::int64_t busy;    ///< warps that find work, where order matters
 
     PMPP_HOST_DEVICE plan(std::int64_t count, std::int64_t lead, std::int64_t most_blocks)
-        : n(count), lead_of_input(lead), data(count, lead), each(0), busy(0) {
+        : n(count), lead_of_input(lead), data(max(std::int64_t(0), count - least_tail), lead), each(0), busy(0) {
       const std::int64_t rows = ceil_div(data.vectors, std::int64_t(lanes)), one = 1;
       blocks = max(one, min(most_blocks, ceil_div(rows, std::int64_t(warps) * rows_in_flight)));
       if constexpr (!any_order) {
@@ -326,8 +329,9 @@ template <reduce_tuning Tuning, class P, class In, class A, class Op, class Sink
 void reduce_on_blocks(const P& where, const input<In>& in, const initial_value<A>& init, Op op, Sink sink,
                       completion done) {
   check_reachable(where, "reduce", in.first);
-  block::with_access(in.first, [&](auto items, std::int64_t lead) {
-    using kernel = reduce_kernel<In, Op, A, Sink, items, Tuning>;
+  constexpr bool any_order = operand_order<Op, A>::any;
+  block::with_access_anywhere<any_order>(in.first, [&](auto from, auto items, std::int64_t lead) {
+    using kernel = reduce_kernel<decltype(from), Op, A, Sink, items, Tuning>;
     using slots = block::tile_state<A>;
     constexpr std::size_t counter_bytes = 16;  // the started blocks, in front of the slots
     constexpr auto most = static_cast<std::int64_t>((usual_state - counter_bytes) / slots::state_bytes(1));
@@ -343,7 +347,7 @@ void reduce_on_blocks(const P& where, const input<In>& in, const initial_value<A
     void* state = started == nullptr ? nullptr : started + counter_bytes / sizeof *started;
     pmpp::launch(
         where, p.blocks, kernel{},
-        typename kernel::arguments{in.first, in.count, p, op, init, sink, started, slots(state, memory.data()), done});
+        typename kernel::arguments{from, in.count, p, op, init, sink, started, slots(state, memory.data()), done});
   });
 }
 

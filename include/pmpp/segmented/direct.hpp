@@ -9,8 +9,8 @@
 //      (block/reduce.hpp).
 //   2. Who finds a segment longer than a chunk, or a few where chunks are short, leaves it. The elements are also cut into
 //      chunks, one a block. Meanwhile another warp of the block searches for the segment that goes on into its chunk. If that is
-//      one that was left, the block folds what the chunk has of it, together with its beginning if that lies in the chunk
-//      before. The last block to do so for a segment joins its parts in order.
+//      one that was left, the block folds what the chunk has of it, by vectors where the order is free, together with its beginning
+//      if that lies in the chunk before. The last block to do so for a segment joins its parts in order.
 //
 // No block folds more than three times the longest that it folds alone, whatever the lengths are; none waits for another. Work n + segments + searches;
 // one launch. What is combined with what depends on lengths, places and the number of multiprocessors alone: the same bits on
@@ -42,17 +42,22 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Folders: threads of a block that fold. Items: elements of a vector, where whole warps load vectors.
+/// Folders: threads of a block that fold. Items: elements of a vector, by which whole blocks, and warps, may load.
 template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Folders, int Items>
 struct direct_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
   static constexpr int lanes = simt::warp_size, folders = min(Tuning.threads, Folders), threads = folders + lanes,
-                       min_blocks = min(1024 / Folders, 2048 / threads);
+                       min_blocks =
+                           min((operand_order<Op, A>::any || sizeof(A) < 16 ? 1024 : 768) / Folders, 2048 / threads);
   /// Elements that a thread loads at a time.
   static constexpr int batch = max(1, min(16, 64 / int(max(sizeof(A), sizeof(value_of<In>)))));
+  /// Where single elements would be too few bytes on their way, whatever they are loaded for; else chunks alone are loaded by vectors.
+  static constexpr bool always_vectors = Items > 1 && (sizeof(value_of<In>) < 4 || Items * sizeof(value_of<In>) > 16);
   /// And at most where whole warps load: vectors are on their way as they lie in memory, whatever elements are made of them.
-  static constexpr int vectors_at_once = 4, in_flight = max(batch, min(16, vectors_at_once*Items));
-  static constexpr int rows = 1 << floor_log2(min(batch, 8));  ///< that a warp folds at a time where order matters
+  static constexpr int vectors_at_once = always_vectors ? 4 : 8,
+                       in_flight = always_vectors ? max(batch, min(16, vectors_at_once*Items)) : batch;
+  static constexpr int rows = 1 << floor_log2(min(batch, 8)),  ///< that a warp folds at a time where order matters,
+      rows_of_block = min(8, 2 * rows);                        ///< and of what a block folds
   using order = operand_order<Op, A>;
   static constexpr bool any_order = order::any,
                         fills_up =  ///< a neutral value may stand where there is no element
@@ -74,6 +79,7 @@ struct direct_reduce_kernel {
     std::int64_t alone = 0;  ///< elements at most of a segment that no other block helps with
     int each = 1;            ///< threads that a segment gets: a part of a warp, or all
     int each_bits = 0;       ///< its logarithm: divisions take long
+    int side_bits = 0;       ///< groups of threads that get neighbours, 2^so many
     int multiprocessors;
 
     /// Chunks of about 2 sqrt(n): a block folds one in the time in which hundreds of blocks fold all. But where there are few, or
@@ -104,6 +110,7 @@ struct direct_reduce_kernel {
         ++each_bits;
       each = 1 << each_bits;
       if (each > lanes) each = folders;
+      side_bits = max(0, detail::log_neighbours(segments) - each_bits);
       // Neighbours go to different blocks; an odd number of those keeps every 64th of them, say, from going to the same few.
       tasks = each < folders ? ceil_div(segments, std::int64_t(folders / each)) | 1 : segments;
       left_from = max(2 * lanes * std::int64_t(in_flight), 4 * n / max(std::int64_t(1), segments));
@@ -197,9 +204,11 @@ private:
   /// One of `count` threads, for its share of the elements [begin, begin + n) in no order, by vectors.
   PMPP_HOST_DEVICE static A fold_vectors(const arguments& a, std::int64_t begin, int n, int rank, int count) {
     using access = block::access<In>;
-    A sum = order::neutral;
     const int past = static_cast<int>((begin + Items - a.lead) % Items), before = min(n, (Items - past) % Items),
               vectors = (n - before) / Items, tail = before + vectors * Items;
+    A first{}, last{}, sum = order::neutral;  // elements on either side are not waited for last
+    if (rank < before) first = static_cast<A>(a.in[begin + rank]);
+    if (tail + rank < n) last = static_cast<A>(a.in[begin + tail + rank]);
     for (int v = rank; v < vectors; v += vectors_at_once * count) {
       block::raw_items<In, Items> x[vectors_at_once]{};
       for (int u = 0; u < vectors_at_once; ++u)
@@ -212,8 +221,8 @@ private:
         sum = static_cast<A>(a.op(sum, y));
       }
     }
-    if (rank < before) sum = static_cast<A>(a.op(sum, static_cast<A>(a.in[begin + rank])));
-    if (tail + rank < n) sum = static_cast<A>(a.op(sum, static_cast<A>(a.in[begin + tail + rank])));
+    if (rank < before) sum = static_cast<A>(a.op(sum, first));
+    if (tail + rank < n) sum = static_cast<A>(a.op(sum, last));
     return sum;
   }
 
@@ -229,15 +238,16 @@ private:
       return block::reduce(block, memory.reduced, sum, a.op, max(1, min(count, folders)));
     } else {
       const auto get = [&](int i) { return from[i]; };
-      if (block.warp() < warps) sum = detail::fold_rows<A, rows>(block, a.op, count, block.warp(), warps, get);
+      if (block.warp() < warps) sum = detail::fold_rows<A, rows_of_block>(block, a.op, count, block.warp(), warps, get);
       return block::reduce_warps(block, memory.reduced, sum, a.op,
                                  max(1, ceil_div(count, detail::share_of_rows(count, warps))));
     }
   }
   /// The same of elements from `begin` on.
+  template <bool Vectors>
   PMPP_HOST_DEVICE static A fold_elements(auto& block, shared& memory, const arguments& a, std::int64_t begin,
                                           std::int64_t n) {
-    if constexpr (Items > 1) {
+    if constexpr (Vectors) {
       A sum = order::neutral;
       if (block.thread() < folders) sum = fold_vectors(a, begin, static_cast<int>(n), block.thread(), folders);
       return block::reduce(block, memory.reduced, sum, a.op, folders);
@@ -247,7 +257,7 @@ private:
   }
   /// The same by a warp, for its lane 0.
   PMPP_HOST_DEVICE static A fold_by_warp(auto& block, const arguments& a, std::int64_t begin, int n) {
-    if constexpr (Items > 1)
+    if constexpr (always_vectors)
       return block::warp_reduce(block, fold_vectors(a, begin, n, block.lane(), lanes), a.op);
     else if constexpr (any_order)
       return block::warp_reduce(block, fold(a, In(a.in + begin), n, block.lane(), lanes), a.op, min(n, lanes));
@@ -260,15 +270,14 @@ private:
                                              std::int64_t index) {
     const segment s = segment_at(a, p, index);
     const bool mine = s.length() <= p.alone;
-    const A sum = fold_elements(block, memory, a, s.begin, mine ? s.length() : 0);
+    const A sum = fold_elements<always_vectors>(block, memory, a, s.begin, mine ? s.length() : 0);
     if (block.thread() == 0 && mine) write(a, index, s.length() > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
   }
 
-  /// The segment of a thread that folds it together with others. Those of eight threads are adjacent: their offsets, results and
-  /// elements are then in few sectors of memory.
+  /// The segment of a thread that folds it together with others.
   PMPP_HOST_DEVICE static std::int64_t index_of(const plan& p, int thread, std::int64_t task) {
-    const int group = thread >> p.each_bits, log_side = max(0, 3 - p.each_bits);
-    return (((group >> log_side) * p.tasks + task) << log_side) + (group & ((1 << log_side) - 1));
+    const int group = thread >> p.each_bits;
+    return (((group >> p.side_bits) * p.tasks + task) << p.side_bits) + (group & ((1 << p.side_bits) - 1));
   }
   /// A segment for each `each` threads. Longer ones are folded by whole warps, or left to the block: then one thread gets true.
   PMPP_HOST_DEVICE static bool fold_by_groups(auto& block, const arguments& a, const plan& p, std::int64_t task) {
@@ -322,7 +331,7 @@ private:
     // The first and the last chunk that it goes on into.
     const std::int64_t first = (s.begin + p.chunk() - 1) >> p.chunk_bits, last = (s.end - 1) >> p.chunk_bits;
     const std::int64_t from = chunk == first ? s.begin : place, to = min(s.end, place + p.chunk());
-    const A share = fold_elements(block, memory, a, from, to - from);
+    const A share = fold_elements<(Items > 1)>(block, memory, a, from, to - from);
     if (block.thread() == 0) {
       a.shares[chunk] = share;
       memory.last = simt::atomic_add<simt::order::acq_rel>(a.arrived + first, 1u) == unsigned(last - first);
@@ -374,7 +383,7 @@ bool segmented_reduce_directly(const P& where, const input<In>& in, const input<
     const bool is_short = n <= Tuning.short_input && segments <= Tuning.short_segments,
                is_long = (any_order || bytes >= 4) && long_average > 0 && average >= long_average / share;
     if (!is_short && !is_long) return false;
-    if constexpr (widened || (any_order && bytes < 4))  // single elements would be too few bytes on their way
+    if constexpr (any_order)
       block::with_access(in.first, [&](auto items, std::int64_t lead) { run_with(usual{}, items, lead); });
     else
       run_with(usual{}, one{}, 0);

@@ -58,6 +58,7 @@ struct direct_segmented_scan_kernel {
   struct plan {
     std::int64_t n, segments, tasks = 0;  ///< blocks that have segments; others have chunks
     int each_bits = 0;                    ///< the logarithm of the lanes that a segment gets
+    int side_bits = 0;                    ///< and of the groups of lanes that get neighbours
     bool by_blocks = false;               ///< it gets a block
     int chunks = 0;
 
@@ -67,6 +68,7 @@ struct direct_segmented_scan_kernel {
       // Few: lanes that would have none may as well share those that are longer than the others.
       while ((1 << each_bits) < lanes && (segments << (each_bits + 1)) <= std::int64_t(threads) * multiprocessors)
         ++each_bits;
+      side_bits = max(0, detail::log_neighbours(segment_count) - each_bits);
       set(elements, segment_count);
     }
     /// The same for other numbers, which are no larger.
@@ -123,9 +125,9 @@ private:
   }
   /// The segments of a block, as many lanes for each as the plan says.
   PMPP_HOST_DEVICE static void scan_segments(auto& block, const arguments& a, const plan& p) {
-    const int group = block.thread() >> p.each_bits, log_side = max(0, 3 - p.each_bits);
+    const int group = block.thread() >> p.each_bits;
     const std::int64_t s =
-        (((group >> log_side) * p.tasks + block.index()) << log_side) + (group & ((1 << log_side) - 1));
+        (((group >> p.side_bits) * p.tasks + block.index()) << p.side_bits) + (group & ((1 << p.side_bits) - 1));
     segment_span own{};
     if (s < p.segments) own = segment_at(a, s);
     const bool is_long = own.length() > p.alone(),

@@ -10,6 +10,7 @@
 #include <pmpp/block/reduce.hpp>
 #include <pmpp/core/range.hpp>
 #include <pmpp/launch.hpp>
+#include <pmpp/simt/bits.hpp>
 #include <pmpp/simt/early.hpp>
 
 #pragma GCC visibility push(hidden)  // see launch.hpp
@@ -44,6 +45,12 @@ PMPP_HOST_DEVICE A fold_rows(Block& block, const Op& op, int n, int warp, int wa
     }
   }
   return sum;
+}
+
+/// Segments that threads of one warp take side by side, 2^so many: where segments are many, their offsets, elements and results are to
+/// be in few sectors of memory; where they are few, neighbours, which may all be long, had better go to different blocks.
+PMPP_HOST_DEVICE constexpr int log_neighbours(std::int64_t segments) {
+  return max(0, min(3, ceil_log2(segments) - 16));
 }
 
 /// Which segment, and its elements [begin, end).
@@ -101,8 +108,9 @@ struct few_segmented_reduce_kernel {
     const std::int64_t s = block.index() * warps + block.warp();
     if (s >= a.offset_count.get() - 1) return;
     const auto begin = static_cast<std::int64_t>(a.offsets[s]);
-    const auto n = static_cast<int>(static_cast<std::int64_t>(a.offsets[s + 1]) - begin);
-    const int share = max(1, ceil_div(n, simt::warp_size)), first = block.lane() * share, end = min(n, first + share);
+    const auto n = static_cast<unsigned>(static_cast<std::int64_t>(a.offsets[s + 1]) - begin);
+    const int share = max(1, static_cast<int>((n + simt::warp_size - 1) / simt::warp_size)),
+              first = block.lane() * share, end = min(static_cast<int>(n), first + share);
     A sum{};
     for (int i = first; i < end; i += batch) {
       A x[batch]{};
@@ -111,7 +119,8 @@ struct few_segmented_reduce_kernel {
       for (int k = 0; k < batch; ++k)
         if (i + k < end) sum = i + k == first ? x[k] : static_cast<A>(a.op(sum, x[k]));
     }
-    sum = block::warp_reduce(block, sum, a.op, max(1, ceil_div(n, share)));
+    const unsigned busy = block.ballot(first < end);
+    sum = block::warp_reduce(block, sum, a.op, max(1, static_cast<int>(simt::count_bits(busy))));
     if (block.lane() == 0) a.out[s] = static_cast<value_of<Out>>(n > 0 ? static_cast<A>(a.op(a.init, sum)) : a.init);
   }
 };

@@ -21,7 +21,7 @@
 
 namespace pmpp::inline PMPP_BACKEND::detail {
 
-template <class Source, class Output>
+template <class Source, class Rows, class Output>
 struct short_rows_kernel {
   using keys = typename Source::keys;
   using key = typename Source::key;
@@ -32,7 +32,7 @@ struct short_rows_kernel {
 
   struct arguments {
     Source source;
-    equal_rows rows;
+    Rows rows;
     std::int64_t k;
     Output output;
   };
