@@ -83,7 +83,7 @@ TEST_ALL_PLACES("NaN comes last, -0.0 after +0.0 under greater, infinities in th
 TEST_ALL_PLACES("segments") {
   std::vector<int> tiny_rows{3}, mixed{0, 5, 5, 2000, 2001, 2040, 2140, 2140, 4000};
   for (int i = 0; i < 200; ++i) tiny_rows.push_back(tiny_rows.back() + static_cast<int>(draw_below(9)));
-  const std::vector<int> few{1, 4, 4, 5, 37, 70, 70, 300, 509};  // of which a warp each has some at a time
+  const std::vector<int> few{1, 4, 4, 5, 37, 70, 70, 300, 509};
   for (const auto& offsets :
        {tiny_rows, mixed, few, std::vector<int>{0, 3000}, std::vector<int>{2, 2}, std::vector<int>{0}})
     for (const std::int64_t k : test::some_of({0, 1, 3, 12, 40, 64, 100, 2500})) {

@@ -71,6 +71,16 @@ TEST_ALL_PLACES("many short segments, one of them long") {
                              k);
 }
 
+TEST_ALL_PLACES("few segments of few elements, as they are called: a warp for each") {
+  const std::vector<int> offsets{1, 4, 4, 5, 37, 70, 70, 230, 254};
+  for (const std::int64_t k : test::some_of({1, 3, 12, 31, 33, 300})) {
+    const auto v = elements<std::int64_t>(256, [](std::int64_t) { return draw_below(50) - 25; });
+    check_rows<usual, where>(v, offsets, k);
+    check_rows<usual, where>(elements<float>(256, [](std::int64_t) { return draw_below(50); }), offsets, k);
+    check_rows<usual, where>(v, std::vector<int>{0, 90}, k);
+  }
+}
+
 TEST_ALL_PLACES("few segments of thousands, as they are called") {
   const std::vector<int> offsets{0, 6000, 12500, 30000, 30000, 30010, 49000};
   for (const std::int64_t k : test::some_of({2, 300, 1500}))

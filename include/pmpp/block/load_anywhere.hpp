@@ -16,9 +16,9 @@
 
 namespace pmpp::inline PMPP_BACKEND::block {
 
-/// access<It>::load from anywhere; lead: to the first boundary of the first array; `possible` where all that is read are arrays, or nothing. What lies up to 15 bytes around the
-/// vector is read too, not where it is known to begin at multiples of Aligned = 16 bytes in all arrays. It pays where an element is
-/// part of a word, or some; a warp reads whole ones at the memory's speed.
+/// access<It>::load from anywhere, and lead to the first boundary of the first array; `possible` where all that is read are arrays, or
+/// nothing. What lies up to 15 bytes around the vector is read too, not where it is known to begin at multiples of Aligned = 16 bytes
+/// in all arrays. It pays where an element is part of a word, or some; a warp reads whole ones at the memory's speed.
 template <class It>
 struct access_anywhere {
   static constexpr bool possible = access<It>::items == 0, pays = false, pays_in_any_order = false;
@@ -77,51 +77,5 @@ struct access_anywhere<zip_iterator<A, B>> {
             access_anywhere<B>::template load<Items, Aligned>(it.b, i)};
   }
 };
-
-/// Arrays that lie differently, of which whole vectors are read all the same. The first and the last of them lie a vector away from the
-/// ends, so that nothing outside of the arrays is read.
-template <class It>
-struct read_anywhere : It {};
-
-template <class It>
-struct access<read_anywhere<It>> : access<It> {
-  static constexpr bool always = true;
-
-  template <int Items>
-  static std::int64_t lead(const read_anywhere<It>& it) {
-    return Items + access_anywhere<It>::template lead<Items>(it);
-  }
-  template <int Items>
-  PMPP_HOST_DEVICE static auto load(const read_anywhere<It>& it, std::int64_t i) {
-    return access_anywhere<It>::template load<Items>(it, i);
-  }
-};
-
-/// Elements to keep behind the last vector.
-template <class It, int Items>
-inline constexpr int least_tail = 0;
-template <class It, int Items>
-inline constexpr int least_tail<read_anywhere<It>, Items> = Items;
-
-/// with_access for kernels that read vectors anywhere too, where it pays: calls f(iterator, items, lead). AnyOrder: threads fold
-/// elements of their own, and wait for no others. (H200, 1.3 10^8 products of two arrays: bytes 120 -> 73 us, halves 166 -> 126, floats
-/// 267 -> 248; doubles are read one by one as fast, floats in order faster.)
-template <bool AnyOrder, class It, class F>
-void with_access_anywhere(const It& it, F f) {
-  using anywhere = access_anywhere<It>;
-  constexpr bool pays = anywhere::possible && (AnyOrder ? anywhere::pays_in_any_order : anywhere::pays);
-  if constexpr (pays && access<It>::items > 1 && std::is_class_v<It>) {
-    with_access(it, [&](auto items, std::int64_t lead) {
-      if constexpr (items > 1) {
-        f(it, items, lead);
-      } else {
-        const read_anywhere<It> arrays{it};
-        with_access(arrays, [&](auto more, std::int64_t to_first) { f(arrays, more, to_first); });
-      }
-    });
-  } else {
-    with_access(it, [&](auto items, std::int64_t lead) { f(it, items, lead); });
-  }
-}
 
 }  // namespace pmpp::inline PMPP_BACKEND::block

@@ -19,8 +19,8 @@
 #include <limits>
 #include <type_traits>
 
-#include <pmpp/block/load_anywhere.hpp>
 #include <pmpp/block/load_store.hpp>
+#include <pmpp/block/read_anywhere.hpp>
 #include <pmpp/block/reduce.hpp>
 #include <pmpp/block/tile_state.hpp>
 #include <pmpp/core/config.hpp>
