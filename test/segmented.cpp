@@ -7,6 +7,7 @@
 // and alignment; computed inputs; lengths that only the device knows; in place where promised; nothing else is touched;
 // bad input throws and touches nothing; a workspace is left as it was found. In the emulator also under other orders of
 // blocks and threads.
+#include <pmpp/by_key.hpp>
 #include <pmpp/segmented.hpp>
 
 #include <algorithm>
@@ -265,6 +266,47 @@ TEST_ALL_PLACES("computed inputs") {
   pmpp::segmented_inclusive_scan<tiny>(policy, one, one + 5000, where::input(std::vector<int>{0, 3000, 5000}), out);
   CHECK(where::get(out)[2999] == 3000);
   CHECK(where::get(out)[4999] == 2000);
+}
+
+namespace {
+/// Can be copied, and not assigned, as a lambda with captures.
+struct scale_by {
+  const int factor;
+  PMPP_HOST_DEVICE int operator()(int x) const {
+    return static_cast<int>(static_cast<unsigned>(factor) * static_cast<unsigned>(x));
+  }
+};
+}  // namespace
+
+TEST_ALL_PLACES("inputs that are computed by what has captures") {
+  const typename where::policy policy{};
+  const auto v = test::random_values<int>(3000);
+  std::vector<int> scaled(v.size());
+  std::transform(v.begin(), v.end(), scaled.begin(),
+                 [](int x) { return static_cast<int>(static_cast<unsigned>(x) * 3u); });
+  const auto in = where::put(v);
+  const pmpp::transform_iterator first(in.data(), scale_by{3});
+  for (const auto& offsets : {std::vector<int>{0, 7, 7, 2990}, std::vector<int>{1, 3}}) {
+    const auto at = where::put(offsets);
+    const std::size_t segments = offsets.size() - 1;
+    auto out = where::put(std::vector<int>(3000, 0));
+    pmpp::segmented_reduce(policy, first, first + 3000, at, out, 5, pmpp::bit_xor{});
+    auto wanted = sums_of(scaled, offsets, 5, pmpp::bit_xor{});
+    auto got = where::get(out);
+    got.resize(segments);
+    CHECK(got == wanted);
+    pmpp::segmented_max_element(policy, first, first + 3000, at, out);
+    got = where::get(out);
+    for (std::size_t s = 0; s < segments; ++s) {
+      const auto from = scaled.begin() + offsets[s], to = scaled.begin() + offsets[s + 1];
+      if (from != to) CHECK(got[s] == std::max_element(from, to) - scaled.begin());
+    }
+    pmpp::segmented_inclusive_scan(policy, first, first + 3000, at, out, pmpp::bit_xor{});
+    got = where::get(out);
+    for (std::size_t s = 0; s < segments; ++s)
+      if (const int last = offsets[s + 1] - 1; last >= offsets[s])
+        CHECK((got[static_cast<std::size_t>(last)] ^ 5) == wanted[s]);
+  }
 }
 
 TEST_ALL_PLACES("lengths that are known on the device only") {

@@ -86,6 +86,15 @@ struct item_count {
   }
 };
 
+/// Moves on without an assignment, where that can be: what holds a lambda with captures has none.
+template <class It>
+PMPP_HOST_DEVICE constexpr void move_by(It& it, std::ptrdiff_t n) {
+  if constexpr (requires { it += n; })
+    it += n;
+  else
+    it = it + n;
+}
+
 /// The arithmetic shared by the iterators below: each holds a position and derives the rest from it.
 template <class Self>
 struct iterator_arithmetic {
@@ -183,7 +192,7 @@ struct transform_iterator : detail::iterator_arithmetic<transform_iterator<It, F
   PMPP_HOST_DEVICE constexpr T operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr T operator[](std::ptrdiff_t n) const { return static_cast<T>(f(base[n])); }
   PMPP_HOST_DEVICE constexpr transform_iterator& operator+=(std::ptrdiff_t n) {
-    base = base + n;
+    detail::move_by(base, n);
     return *this;
   }
   PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const transform_iterator& a, const transform_iterator& b) {
@@ -214,8 +223,8 @@ struct zip_iterator : detail::iterator_arithmetic<zip_iterator<A, B>> {
   PMPP_HOST_DEVICE constexpr value_type operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr value_type operator[](std::ptrdiff_t n) const { return value_type{a[n], b[n]}; }
   PMPP_HOST_DEVICE constexpr zip_iterator& operator+=(std::ptrdiff_t n) {
-    a = a + n;
-    b = b + n;
+    detail::move_by(a, n);
+    detail::move_by(b, n);
     return *this;
   }
   PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const zip_iterator& x, const zip_iterator& y) {

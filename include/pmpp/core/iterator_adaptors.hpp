@@ -198,7 +198,7 @@ struct in_place_iterator : iterator_arithmetic<in_place_iterator<It>> {
   PMPP_HOST_DEVICE reference operator*() const { return {base, 0}; }
   PMPP_HOST_DEVICE reference operator[](std::ptrdiff_t n) const { return {base, n}; }
   PMPP_HOST_DEVICE in_place_iterator& operator+=(std::ptrdiff_t n) {
-    base = base + n;
+    detail::move_by(base, n);
     return *this;
   }
   PMPP_HOST_DEVICE friend std::ptrdiff_t operator-(const in_place_iterator& a, const in_place_iterator& b) {
@@ -243,8 +243,8 @@ struct zip_output_iterator : detail::iterator_arithmetic<zip_output_iterator<A, 
   PMPP_HOST_DEVICE constexpr reference operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE constexpr reference operator[](std::ptrdiff_t n) const { return {a[n], b[n]}; }
   PMPP_HOST_DEVICE constexpr zip_output_iterator& operator+=(std::ptrdiff_t n) {
-    a = a + n;
-    b = b + n;
+    detail::move_by(a, n);
+    detail::move_by(b, n);
     return *this;
   }
   PMPP_HOST_DEVICE friend constexpr std::ptrdiff_t operator-(const zip_output_iterator& x,
@@ -378,7 +378,7 @@ struct neighbours_iterator : iterator_arithmetic<neighbours_iterator<It>> {
     return {base[has_before ? n - 1 : n], base[n], has_before};
   }
   PMPP_HOST_DEVICE constexpr neighbours_iterator& operator+=(std::ptrdiff_t n) {
-    base = base + n;
+    detail::move_by(base, n);
     place += n;
     return *this;
   }

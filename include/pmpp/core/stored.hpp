@@ -180,7 +180,7 @@ struct stored_iterator : iterator_arithmetic<stored_iterator<It>> {
   PMPP_HOST_DEVICE value_type operator*() const { return (*this)[0]; }
   PMPP_HOST_DEVICE value_type operator[](std::ptrdiff_t n) const { return value_type(base[n]); }
   PMPP_HOST_DEVICE stored_iterator& operator+=(std::ptrdiff_t n) {
-    base = base + n;
+    move_by(base, n);
     return *this;
   }
   PMPP_HOST_DEVICE friend std::ptrdiff_t operator-(const stored_iterator& a, const stored_iterator& b) {

@@ -176,11 +176,10 @@ private:
     A sum{};
     for (int i = rank; i < n; i += batch * count) {
       A x[batch]{};
-      From at = from + i;
       const auto load = [&](int first, int last) {
-        for (int k = first; k < last; ++k, at = at + count)
+        for (int k = first; k < last; ++k)
           if (i + k * count < n)
-            x[k] = static_cast<A>(*at);
+            x[k] = static_cast<A>(from[i + k * count]);
           else if constexpr (fills_up)
             x[k] = order::neutral;
       };
