@@ -205,9 +205,7 @@ private:
     using access = block::access<In>;
     const int past = static_cast<int>((begin + Items - a.lead) % Items), before = min(n, (Items - past) % Items),
               vectors = (n - before) / Items, tail = before + vectors * Items;
-    A first{}, last{}, sum = order::neutral;  // elements on either side are not waited for last
-    if (rank < before) first = static_cast<A>(a.in[begin + rank]);
-    if (tail + rank < n) last = static_cast<A>(a.in[begin + tail + rank]);
+    A sum = order::neutral;
     for (int v = rank; v < vectors; v += vectors_at_once * count) {
       block::raw_items<In, Items> x[vectors_at_once]{};
       for (int u = 0; u < vectors_at_once; ++u)
@@ -220,8 +218,8 @@ private:
         sum = static_cast<A>(a.op(sum, y));
       }
     }
-    if (rank < before) sum = static_cast<A>(a.op(sum, first));
-    if (tail + rank < n) sum = static_cast<A>(a.op(sum, last));
+    if (rank < before) sum = static_cast<A>(a.op(sum, static_cast<A>(a.in[begin + rank])));
+    if (tail + rank < n) sum = static_cast<A>(a.op(sum, static_cast<A>(a.in[begin + tail + rank])));
     return sum;
   }
 

@@ -50,7 +50,7 @@ PMPP_HOST_DEVICE A fold_rows(Block& block, const Op& op, int n, int warp, int wa
 /// Segments that threads of one warp take side by side, 2^so many: where segments are many, their offsets, elements and results are to
 /// be in few sectors of memory; where they are few, neighbours, which may all be long, had better go to different blocks.
 PMPP_HOST_DEVICE constexpr int log_neighbours(std::int64_t segments) {
-  return max(0, min(3, ceil_log2(segments) - 16));
+  return max(0, min(3, ceil_log2(segments) - 15));
 }
 
 /// Which segment, and its elements [begin, end).
