@@ -2,7 +2,7 @@
 //
 // Which kernels find the k first numbers of rows:
 //
-//   many short rows                          short_rows_kernel: a warp for each
+//   many short rows; segments of few numbers short_rows_kernel: a warp for each
 //   k = 1                                    first_key_kernel
 //   rows that blocks hold in shared memory   held_rows_kernel; all of rows in any order: put_all_kernel
 //   a few long rows                          spread_rows_kernel: by all multiprocessors, whose shared memory holds them

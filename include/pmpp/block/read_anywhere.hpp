@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Inputs of arrays that lie differently, for kernels that read by vectors (block/load_anywhere.hpp): no kernel has to know of them.
+// Arrays that lie differently, for kernels that read by vectors (block/load_anywhere.hpp) and know how many elements to leave for the end.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ struct access<read_anywhere<It>> : access<It> {
   }
 };
 
-/// Elements to keep behind the last vector.
+/// Elements that a kernel leaves behind its last vector, and reads one by one.
 template <class It, int Items>
 inline constexpr int least_tail = 0;
 template <class It, int Items>

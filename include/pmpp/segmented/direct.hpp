@@ -42,7 +42,8 @@
 namespace pmpp::inline PMPP_BACKEND {
 namespace detail {
 
-/// Folders: threads of a block that fold. Items: elements of a vector, by which whole blocks, and warps, may load.
+/// Folders: threads of a block that fold. Items: elements of a vector, by which blocks load chunks, and some types whatever they load
+/// together.
 template <class In, class Offsets, class Out, class Op, class A, segmented_tuning Tuning, int Folders, int Items>
 struct direct_reduce_kernel {
   static constexpr bool begins_early = simt::can_begin_early;
@@ -51,7 +52,7 @@ struct direct_reduce_kernel {
                            min((operand_order<Op, A>::any || sizeof(A) < 16 ? 1024 : 768) / Folders, 2048 / threads);
   /// Elements that a thread loads at a time.
   static constexpr int batch = max(1, min(16, 64 / int(max(sizeof(A), sizeof(value_of<In>)))));
-  /// Where single elements would be too few bytes on their way, whatever they are loaded for; else chunks alone are loaded by vectors.
+  /// Where single elements would be too few bytes on their way: narrow ones, and values with their index.
   static constexpr bool always_vectors = Items > 1 && (sizeof(value_of<In>) < 4 || Items * sizeof(value_of<In>) > 16);
   /// And at most where whole warps load: vectors are on their way as they lie in memory, whatever elements are made of them.
   static constexpr int vectors_at_once = always_vectors ? 4 : 8,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The k first numbers of many short rows, as those that a mixture of experts chooses among: a warp for each row.
+// The k first numbers of many short rows, as a mixture of experts has them, or of segments of few numbers in all: a warp for each.
 //
 // A lane has every 32nd element of the row in registers. k times the warp finds the least code that is left, and of equal ones the first
 // place: two reductions of a word among lanes (four of numbers of 8 bytes), no shared memory, no barrier. Work k (length / 32 + 10)
