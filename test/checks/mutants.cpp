@@ -24,8 +24,9 @@ namespace {
 
 using pmpp::device;
 
+/// Of a mutant a wrong result is no surprise, and ends nothing: its data race is what has to be seen.
 void check(bool right) {
-  if (!right) throw std::runtime_error("a wrong result");
+  if (!right && mutant == 0) throw std::runtime_error("a wrong result");
 }
 
 struct is_odd {
