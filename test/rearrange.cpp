@@ -152,22 +152,39 @@ TEST_ALL_PLACES("swap_ranges") {
   CHECK(where::get(b)[4997] == w[4997]);
 }
 
-TEST_ALL_PLACES("swap_ranges: both from anywhere, and all of them whatever the number of vectors") {
-  const typename where::policy policy{};
-  for (const std::int64_t n : test::sizes(512 * 16, 3 * 512 * 16 + 7))
+template <class where, class T>
+void swap_anywhere() {
+  const std::int64_t of_block = 4096 / int(sizeof(T)), most = 3 * of_block + 40;
+  std::vector<T> v, w;
+  for (int i = 0; i < most + 16; ++i) {
+    v.push_back(test::element<T>(i * 7919 % 251, unsigned(i)));
+    w.push_back(test::element<T>(i * 7907 % 241, unsigned(i) + 9));
+  }
+  auto a = where::put(v), b = where::put(w);
+  for (const std::int64_t n :
+       test::some_of<std::int64_t>({0, 1, 3, 16, 47, 200, of_block - 1, of_block, of_block + 17, most}))
     for (const std::int64_t first : {0, 1, 13})
       for (const std::int64_t second : {0, 5, 13}) {
         CAPTURE(n);
         CAPTURE(first);
         CAPTURE(second);
-        auto v = test::random_values<unsigned char>(n + 16), w = test::random_values<unsigned char>(n + 16);
-        auto a = where::put(v), b = where::put(w);
-        CHECK(pmpp::swap_ranges(policy, a.begin() + first, a.begin() + first + n, b.begin() + second) - b.begin() ==
-              second + n);
+        CHECK(
+            pmpp::swap_ranges(typename where::policy{}, a.begin() + first, a.begin() + first + n, b.begin() + second) -
+                b.begin() ==
+            second + n);
         std::swap_ranges(v.begin() + first, v.begin() + first + n, w.begin() + second);
         CHECK(where::get(a) == v);
         CHECK(where::get(b) == w);
       }
+}
+TEST_ALL_PLACES("swap_ranges: both from anywhere, elements of any size") {
+  swap_anywhere<where, unsigned char>();
+  swap_anywhere<where, short>();
+  swap_anywhere<where, float>();
+  swap_anywhere<where, double>();
+  swap_anywhere<where, test::record<3, 1>>();
+  swap_anywhere<where, test::record<12, 4>>();
+  swap_anywhere<where, test::record<32, 16>>();
 }
 
 TEST_ALL_PLACES("partition") {

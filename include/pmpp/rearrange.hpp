@@ -6,6 +6,7 @@
 //   reverse           each element is read once and written once, by the thread that has its mirror image too
 //   reverse_copy      transform, from an iterator that turns words round in registers
 //   rotate            the shorter part goes to scratch while the longer one is shifted; small arrays go there whole, and back
+//   swap_ranges       by words of both arrays, wherever they begin (rearrange/swap.hpp)
 //   shift             by k of n: parts of k elements, one launch each, that overlap nothing they read; more than 8 such parts, or
 //                     few bytes of more than two, go by way of scratch
 //   stable_partition  partition_copy (select.hpp) in place, with the second part in scratch, and a copy back
@@ -31,6 +32,7 @@
 #include <pmpp/memory/reachable.hpp>
 #include <pmpp/memory/room.hpp>
 #include <pmpp/merge.hpp>
+#include <pmpp/rearrange/swap.hpp>
 #include <pmpp/select.hpp>
 #include <pmpp/transform.hpp>
 
@@ -428,9 +430,11 @@ auto swap_ranges(const P& where, R&& r, S&& s) {
     using second = std::remove_const_t<decltype(b)>;
     using both = zip_iterator<first, second>;
     detail::check_reachable(where, "swap_ranges", both(a, b));
-    // Two arrays that are read and written at once take more in flight than one.
-    detail::copy_elements<transform_tuning{.threads = 128, .vectors_per_thread = 4}>(
-        where, detail::input<both>{both(a, b), in.count}, zip_output_iterator<second, first>(b, a));
+    if constexpr (kernel_execution<P> && std::is_pointer_v<first> && std::is_same_v<first, second>)
+      detail::swap_arrays(where, a, b, in.count);
+    else
+      detail::copy_elements<tuned<transform_tuning>>(where, detail::input<both>{both(a, b), in.count},
+                                                     zip_output_iterator<second, first>(b, a));
   }
   return detail::begin_of(s) + in.count.bound;
 }
