@@ -85,6 +85,9 @@ TEST_ALL_PLACES("runs: keys and values that lie differently in their words") {
         check_runs<tiny, where>(runs_of<std::uint8_t>(n, l), test::random_values<double>(n), pmpp::maximum{}, from_key,
                                 from_value);
         check_runs<tiny, where>(runs_of<std::uint16_t>(n, l), random_affines(n), test::compose{}, from_key, from_value);
+        check_runs<tiny, where>(runs_of<std::int64_t>(n, l), numbers, pmpp::plus{}, from_key, from_value);
+        check_runs<tiny, where>(runs_of<int>(n, l), test::random_values<std::int64_t>(n), pmpp::plus{}, from_key,
+                                from_value);
       }
   }
 }
