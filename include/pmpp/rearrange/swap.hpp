@@ -55,7 +55,8 @@ private:
     PMPP_HOST_DEVICE share(std::byte* to, const std::byte* from, std::int64_t low, std::int64_t high, std::int64_t n,
                            int thread) {
       std::int64_t first = low == 0 ? items : low;
-      first += static_cast<std::int64_t>((128 - reinterpret_cast<std::uintptr_t>(to + first * Each) % 128) % 128) / Each;
+      first +=
+          static_cast<std::int64_t>((128 - reinterpret_cast<std::uintptr_t>(to + first * Each) % 128) % 128) / Each;
       const std::int64_t end = high == n ? n - items : high, words = max(std::int64_t(0), (end - first) / items);
       const std::int64_t front = min(first, high) - low, at = low + (thread < front ? thread : thread + words * items);
       if (at < high) {
@@ -72,7 +73,8 @@ private:
       if (element_to != nullptr) memcpy(__builtin_assume_aligned(element_to, Each), element, Each);
     }
   };
-  static_assert(128 / Each + 2 * items + items <= threads, "each thread has one of the elements around the words at most");
+  static_assert(128 / Each + 2 * items + items <= threads,
+                "each thread has one of the elements around the words at most");
 };
 
 template <class P, class T>
