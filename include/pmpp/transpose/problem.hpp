@@ -91,12 +91,9 @@ struct transposition {
   bool adjacent() const { return a.step == 1 && b.pitch == 1; }
   /// So many bytes divide where each row of A and of B begins.
   bool begin_at(std::int64_t bytes) const {
-    constexpr std::int64_t size = sizeof(T);
-    return ((height > 1 ? a.pitch * size : 0) | (width > 1 ? b.step * size : 0)) % bytes == 0 &&
-           (reinterpret_cast<std::uintptr_t>(a.data) | reinterpret_cast<std::uintptr_t>(b.data)) %
-                   std::uintptr_t(bytes) ==
-               0;
+    return all_at(bytes, a.data, height > 1 ? a.pitch : 0) && rows_of_b_begin_at(bytes);
   }
+  bool rows_of_b_begin_at(std::int64_t bytes) const { return all_at(bytes, b.data, width > 1 ? b.step : 0); }
 
   /// Rows from y on and columns from x on, so many at most.
   transposition part(std::int64_t y, std::int64_t x, std::int64_t rows, std::int64_t cols) const {
@@ -110,6 +107,11 @@ struct transposition {
 
 private:
   static std::int64_t size_of(std::int64_t stride) { return stride < 0 ? -stride : stride; }
+  static bool all_at(std::int64_t bytes, const T* first, std::int64_t pitch) {
+    return (static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(first)) | pitch * std::int64_t(sizeof(T))) %
+               bytes ==
+           0;
+  }
 };
 
 /// Kernels count rows and columns in 32 bits: calls f(task), or for parts of one that has more.
