@@ -12,6 +12,7 @@
 
 #include <pmpp/bfs.hpp>
 #include <pmpp/histogram.hpp>
+#include <pmpp/rearrange.hpp>
 #include <pmpp/reduce.hpp>
 #include <pmpp/scan.hpp>
 #include <pmpp/segmented.hpp>
@@ -207,6 +208,18 @@ TEST_CASE("merge sort, sorted segments and the greatest") {
                                    .one_block = 200,
                                    .sorting = {.row = 0}}>(device, d, 20, top, places);
     CHECK(to_host(top) == tops);
+  });
+}
+
+TEST_CASE("arrays that change places: no block reads what another writes") {
+  const auto v = scattered(5000), w = scattered(5000, 0xffff);
+  under_some_orders([&] {
+    device_buffer<unsigned> a(v), b(w);
+    pmpp::swap_ranges(device, a.begin() + 1, a.end() - 3, b.begin() + 2);
+    auto x = v, y = w;
+    std::swap_ranges(x.begin() + 1, x.end() - 3, y.begin() + 2);
+    CHECK(to_host(a) == x);
+    CHECK(to_host(b) == y);
   });
 }
 

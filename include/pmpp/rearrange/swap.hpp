@@ -2,8 +2,8 @@
 //
 // swap_ranges of two arrays, wherever they begin.
 //
-// A block takes the same elements [low, high) of both, reads them all, waits for its other threads, and writes: what it writes nobody
-// else reads. Of either array a thread writes a word of 16 bytes. What belongs there it reads from the other array as the two words that
+// A block takes the same elements [low, high) of both, reads them all, waits for its other threads, and writes: no other block reads
+// them. Of either array a thread writes a word of 16 bytes. What belongs there it reads from the other array as the two words that
 // cover it, and shifts them in registers. The few elements around the words go one by one, a thread each.
 //
 //      a    [low |word|word|word|word|    high)        words of a, from elements of b
@@ -38,7 +38,7 @@ struct swap_kernel {
     simt::previous_kernels_done();
     const std::int64_t n = count.get() * of_item, low = block.index() * tile, high = min(low + tile, n);
     if (low >= n) return;
-    const share of_a(a, b, low, high, n, block.thread()), of_b(b, a, low, high, n, block.thread());
+    const share of_a(a, b, low, high, block.thread()), of_b(b, a, low, high, block.thread());
     block.sync();
     of_a.write();
     of_b.write();
@@ -51,13 +51,12 @@ private:
     std::uint32_t word[4];
     unsigned char element[Each];
 
-    /// Words begin at lines of 128 bytes. Nothing is read outside of the other array: its first and its last word are left out.
-    PMPP_HOST_DEVICE share(std::byte* to, const std::byte* from, std::int64_t low, std::int64_t high, std::int64_t n,
-                           int thread) {
-      std::int64_t first = low == 0 ? items : low;
-      first +=
-          static_cast<std::int64_t>((128 - reinterpret_cast<std::uintptr_t>(to + first * Each) % 128) % 128) / Each;
-      const std::int64_t end = high == n ? n - items : high, words = max(std::int64_t(0), (end - first) / items);
+    /// Words begin at lines of 128 bytes. They lie a word away from both ends, so that what covers them lies in [low, high) too.
+    PMPP_HOST_DEVICE share(std::byte* to, const std::byte* from, std::int64_t low, std::int64_t high, int thread) {
+      const auto past_line =
+          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 128) + (low + items) * Each;
+      const std::int64_t first = low + items + (128 - past_line % 128) % 128 / Each;
+      const std::int64_t words = max(std::int64_t(0), (high - items - first) / items);
       const std::int64_t front = min(first, high) - low, at = low + (thread < front ? thread : thread + words * items);
       if (at < high) {
         element_to = to + at * Each;
@@ -73,8 +72,7 @@ private:
       if (element_to != nullptr) memcpy(__builtin_assume_aligned(element_to, Each), element, Each);
     }
   };
-  static_assert(128 / Each + 2 * items + items <= threads,
-                "each thread has one of the elements around the words at most");
+  static_assert(128 / Each + 3 * items <= threads, "each thread has one of the elements around the words at most");
 };
 
 template <class P, class T>
