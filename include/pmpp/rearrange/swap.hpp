@@ -51,12 +51,15 @@ private:
     std::uint32_t word[4];
     unsigned char element[Each];
 
-    /// Words begin at lines of 128 bytes. They lie a word away from both ends, so that what covers them lies in [low, high) too.
+    /// Words begin at lines of 128 bytes. Where arrays lie differently they are a word away from both ends, so that what covers them lies
+    /// in [low, high) too.
     PMPP_HOST_DEVICE share(std::byte* to, const std::byte* from, std::int64_t low, std::int64_t high, int thread) {
+      const bool alike = (reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from)) % 16 == 0;
+      const int away = alike ? 0 : items;
       const auto past_line =
-          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 128) + (low + items) * Each;
-      const std::int64_t first = low + items + (128 - past_line % 128) % 128 / Each;
-      const std::int64_t words = max(std::int64_t(0), (high - items - first) / items);
+          static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(to) % 128) + (low + away) * Each;
+      const std::int64_t first = low + away + (128 - past_line % 128) % 128 / Each;
+      const std::int64_t words = max(std::int64_t(0), (high - away - first) / items);
       const std::int64_t front = min(first, high) - low, at = low + (thread < front ? thread : thread + words * items);
       if (at < high) {
         element_to = to + at * Each;
