@@ -68,6 +68,7 @@ done
 # takes a tenth less again where it does not collect the garbage of its heap.
 # Under the address sanitizer a tenth of the time goes into calls of shared libraries.
 quick="-Og"
+short=""
 linker_asan=("${linker[@]}")
 if [[ $("${CXX:-c++}" --version 2>/dev/null) == *"Free Software Foundation"* ]]; then
   quick+=";--param=ggc-min-heapsize=2000000"
@@ -88,7 +89,7 @@ undefined=signed-integer-overflow,shift,bounds,integer-divide-by-zero,bool,enum,
 say "CPU under the address and undefined-behaviour sanitizers"
 try "configure build/asan" configure asan "${linker_asan[@]}" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPMPP_CUDA=OFF \
   "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-g1" "-DPMPP_SANITIZE=address,$undefined" \
-  "-DPMPP_TEST_OPTIONS=$quick;-fno-sanitize-address-use-after-scope${short:-}" \
+  "-DPMPP_TEST_OPTIONS=$quick;-fno-sanitize-address-use-after-scope$short" \
   -DPMPP_TEST_PRECOMPILE=ON -DPMPP_BUILD_BENCHMARKS=OFF -DPMPP_BUILD_CHECKS=OFF -DPMPP_BUILD_EXAMPLES=OFF
 try "build build/asan" build asan
 try "tests in build/asan on h100" run_tests asan h100:8 -L cpu -j "$jobs"

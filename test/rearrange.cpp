@@ -154,15 +154,14 @@ TEST_ALL_PLACES("swap_ranges") {
 
 template <class where, class T>
 void swap_anywhere() {
-  const std::int64_t of_block = 4096 / int(sizeof(T)), most = 3 * of_block + 40;
+  const std::int64_t of_block = 4096 / int(sizeof(T)), most = 8 * of_block;
   std::vector<T> v, w;
   for (int i = 0; i < most + 16; ++i) {
     v.push_back(test::element<T>(i * 7919 % 251, unsigned(i)));
     w.push_back(test::element<T>(i * 7907 % 241, unsigned(i) + 9));
   }
   auto a = where::put(v), b = where::put(w);
-  for (const std::int64_t n :
-       test::some_of<std::int64_t>({0, 1, 3, 16, 47, 200, of_block - 1, of_block, of_block + 17, most}))
+  for (const std::int64_t n : test::sizes(of_block, 5 * of_block + 43))
     for (const std::int64_t first : {0, 1, 13})
       for (const std::int64_t second : {0, 5, 13}) {
         CAPTURE(n);
@@ -185,6 +184,23 @@ TEST_ALL_PLACES("swap_ranges: both from anywhere, elements of any size") {
   swap_anywhere<where, test::record<3, 1>>();
   swap_anywhere<where, test::record<12, 4>>();
   swap_anywhere<where, test::record<32, 16>>();
+}
+
+TEST_ALL_PLACES("swap_ranges: elements of two types, and an array from its end on") {
+  const typename where::policy policy{};
+  for (const std::int64_t n : test::sizes(tile, 3 * tile + 5)) {
+    auto v = counted(n), w = test::random_values<int>(n);
+    auto a = where::put(v), b = where::put(v);
+    auto wide = where::put(std::vector<std::int64_t>(w.begin(), w.end()));
+    pmpp::swap_ranges(policy, a, wide);
+    CHECK(where::get(a) == w);
+    CHECK(where::get(wide) == std::vector<std::int64_t>(v.begin(), v.end()));
+    pmpp::swap_ranges(policy, pmpp::reverse_iterator(a.end()), pmpp::reverse_iterator(a.begin()), b.begin());
+    std::reverse(v.begin(), v.end());
+    std::reverse(w.begin(), w.end());
+    CHECK(where::get(a) == v);
+    CHECK(where::get(b) == w);
+  }
 }
 
 TEST_ALL_PLACES("partition") {

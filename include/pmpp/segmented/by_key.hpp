@@ -121,13 +121,8 @@ struct run_kernel {
   using K = typename Job::K;
   using state = typename Job::Part;
   static constexpr bool lengths = Job::lengths, apart = !lengths;
-  /// Whether the values' vectors may begin elsewhere than those of the keys. Vectors of two are copied element by element then. Where
-  /// values take 8 bytes that is faster anyway (5 10^7 pairs in long runs on an H200: keys of 4 bytes 300 and 262 us, of 8 370 and 292).
-  static constexpr bool joins = apart && Items > 1 && joins_shifted<In>, shifts = joins && Items > 2,
-                        by_elements = joins && Items == 2 && [] {
-                          if constexpr (joins) return sizeof(value_of<In>::second) == 8;
-                          return false;
-                        }();
+  /// Whether the values' vectors may begin elsewhere than those of the keys: of two, they are copied element by element then.
+  static constexpr bool joins = apart && Items > 1 && joins_shifted<In>, shifts = joins && Items > 2;
   static constexpr int vector_items = Items;
   using raw = block::raw_items<In, Items>;
   using look_back = block::look_back<state, 1>;  // runs of 16 take 442 us on an H100, with a window of 2 450
@@ -141,6 +136,8 @@ struct run_kernel {
     position at[Items];
   };
   using sides = sides_of<apart, raw, slot>;
+  /// Values of 8 bytes, and such keys, go so wherever they lie (5 10^7 pairs in long runs, H200: keys of 4 bytes 300 -> 262 us, of 8 370 -> 292).
+  static constexpr bool by_elements = joins && Items == 2 && sizeof(typename sides::second) == 16;
   /// Of a vector, or of as many heads: their keys, and the values of the runs that end in front of them.
   static constexpr int vector_bytes = int(apart ? max(sizeof(raw), Items*(sizeof(K) + sizeof(A))) : sizeof(slot));
   static_assert(vector_bytes <= 2048 + 16, "pmpp: elements have at most 2048 bytes");
@@ -389,25 +386,28 @@ private:
       load_elements(block, in.a, mine, mine.front);
     else
       block::load_async(block, in.a, mine, mine.front);
-    if constexpr (by_elements) {
-      load_elements(block, in.b, mine, mine.back);
-    } else if (joins && a.shift != 0) {
-      if constexpr (shifts) {
-        auto data = p.data;  // the values'
-        data.first -= a.shift;
-        const block::vector_range<Items, false> values(data, (mine.first - p.data.first) / Items, mine.count + 1);
-        block::load_async(block, in.b, values, back_and_one{mine.back, mine.count, memory.after[stage][block.warp()]});
-      } else if constexpr (joins) {
-        load_elements(block, in.b, mine, mine.back);
-      }
-    } else if constexpr (apart) {
-      block::load_async(block, in.b, mine, mine.back);
-    }
+    if constexpr (apart) load_values(block, memory, a, p, mine, stage);
     simt::copy_async_commit();
     if (block.lane() == 0 && mine.first > 0 && mine.first < p.data.n)
       memory.key_before[stage][block.warp()] = Job::key(in[mine.first - 1]);
   }
 
+  template <bool Inside>
+  PMPP_HOST_DEVICE static void load_values(auto& block, shared& memory, const arguments& a, const plan& p,
+                                           const part<Inside, 0>& mine, int stage) {
+    const auto& in = a.job.in.first.b;
+    if constexpr (shifts)
+      if (a.shift != 0) {
+        auto data = p.data;  // the values'
+        data.first -= a.shift;
+        const block::vector_range<Items, false> values(data, (mine.first - p.data.first) / Items, mine.count + 1);
+        return block::load_async(block, in, values,
+                                 back_and_one{mine.back, mine.count, memory.after[stage][block.warp()]});
+      }
+    if constexpr (joins && !shifts)
+      if (by_elements || a.shift != 0) return load_elements(block, in, mine, mine.back);
+    block::load_async(block, in, mine, mine.back);
+  }
   /// As block::load_async, for elements that begin anywhere.
   template <class T, bool Inside>
   PMPP_HOST_DEVICE static void load_elements(auto& block, const T* in, const part<Inside, 0>& mine, const auto& slots) {
