@@ -22,6 +22,7 @@
 #include <pmpp/spmm.hpp>
 #include <pmpp/spmv.hpp>
 #include <pmpp/top_k.hpp>
+#include <pmpp/transpose.hpp>
 
 #include <doctest/doctest.h>
 
@@ -220,6 +221,22 @@ TEST_CASE("arrays that change places: no block reads what another writes") {
     std::swap_ranges(x.begin() + 1, x.end() - 3, y.begin() + 2);
     CHECK(to_host(a) == x);
     CHECK(to_host(b) == y);
+  });
+}
+
+TEST_CASE("a transpose in place whose rows begin within words: no block reads what another writes") {
+  constexpr int n = 150, pitch = 153;
+  std::vector<unsigned char> v(n * pitch + 1);
+  for (std::size_t i = 0; i < v.size(); ++i) v[i] = static_cast<unsigned char>(i * 2654435761u >> 5);
+  auto wanted = v;
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < n; ++j) wanted[1 + j * pitch + i] = v[1 + i * pitch + j];
+  under_some_orders([&] {
+    device_buffer<unsigned char> both(v);
+    const pmpp::matrix_view square(both.data() + 1, n, n, pitch);
+    constexpr pmpp::transpose_tuning tiny{.threads = 32, .vectors = 1};
+    pmpp::transpose<tiny>(device, square, square);
+    CHECK(to_host(both) == wanted);
   });
 }
 

@@ -121,7 +121,8 @@ struct tile_of {
     for (int at = (block.thread() & ((1 << log_row) - 1)) * word; at < row_bytes + (has_phases ? word - Unit : 0);
          at += word << log_row) {
       const std::byte* from = a.at(p.y + first, p.x * Size) + at;
-      if (at + word <= row_bytes && at >= skipped) {
+      const bool of_others = has_phases && cut.exact && at == 0;  // a word may begin with bytes that another block writes
+      if (at + word <= row_bytes && at >= skipped && !of_others) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 8
 #endif
@@ -130,8 +131,12 @@ struct tile_of {
       } else {
         for (int row = first; row < rows; row += step, from += stride) {
           const int phase = phase_at(from), left = row_bytes + phase - at;
-          if (left > 0 && at + word > skipped + phase)
-            simt::copy_async<word>(tile + row * cut.pitch + at, from - phase, min(left, word));
+          std::byte* const to = tile + row * cut.pitch + at;
+          if (of_others)
+            for (int k = phase; k < min(left, word); k += Unit)
+              *reinterpret_cast<bytes_of<Unit>*>(to + k) = *reinterpret_cast<const bytes_of<Unit>*>(from + k - phase);
+          else if (left > 0 && at + word > skipped + phase)
+            simt::copy_async<word>(to, from - phase, min(left, word));
         }
       }
     }
