@@ -103,8 +103,8 @@ TEST_CASE("on an H100 no candidate is left out, and as many blocks run as their 
     };
     for (const auto& tile : {t.large, t.small}) CHECK(fits(tile));
     using pmpp::detail::large_complex_tile, pmpp::detail::small_complex_tile;
-    for (const auto& tile : {t.mma_large, t.mma_small, pmpp::detail::small_tf32_tile(t.mma_small), large_complex_tile,
-                             small_complex_tile}) {
+    for (const auto& tile :
+         {t.mma_large, t.mma_small, pmpp::detail::small_tf32_tile, large_complex_tile, small_complex_tile}) {
       CHECK(h100.fits(tile.shared_bytes()));
       CHECK(h100.resident_blocks(tile.threads(), tile.shared_bytes(), 32) >= tile.blocks);
     }

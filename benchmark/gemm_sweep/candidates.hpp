@@ -176,16 +176,13 @@ struct candidates_of {
   }
   template <pmpp::simt::mma_type Type, pmpp::gemm_tuning Tuning, class T>
   void mma() const {
-    constexpr pmpp::mma_tile small =
-        std::is_same_v<T, float> ? pmpp::detail::small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
+    constexpr pmpp::mma_tile small = std::is_same_v<T, float> ? pmpp::detail::small_tf32_tile : Tuning.mma_small;
     constexpr bool large = !pmpp::detail::large_is_elsewhere<T, typename Problem::type_c>;
     if constexpr (large) mma<Type, Tuning.mma_large, T>("large", x);
     mma<Type, small, T>("small", x);
-    if constexpr (sizeof(T) >= 4) {
-      if constexpr (large) mma<Type, Tuning.mma_large, T>("large'", x.exchanged());
-      mma<Type, small, T>("small'", x.exchanged());
-      if (sizeof(T) <= 8) add("wgmma", 0, [*this] { pmpp::detail::gemm_by_wgmma(where, x); });
-    }
+    if constexpr (large) mma<Type, Tuning.mma_large, T>("large'", x.exchanged());
+    mma<Type, small, T>("small'", x.exchanged());
+    if (sizeof(T) == 4 || sizeof(T) == 8) add("wgmma", 0, [*this] { pmpp::detail::gemm_by_wgmma(where, x); });
   }
 
   /// Half and bfloat16 by whole tiles: `copies` says which operands are copied first although TMA could read them.

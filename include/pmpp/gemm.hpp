@@ -121,7 +121,8 @@ constexpr gemm_tuning gemm_tuning_for() {
         // A warp for each scheduler, so two multiply each half of a k-tile (896 x 896 x 896: 42 us, 50 by two warps and 8 k).
         .small = {.m = 64, .n = 64, .k = 16, .stages = 5, .thread_m = 8, .thread_n = 8, .lanes_m = 8, .blocks = 3, .unrolled_k = 8, .slices = 2},
         .mma_large = {.m = 128, .n = 128, .warp_m = 64, .warp_n = 64, .stages = 3, .blocks = 2},
-        .mma_small = {.m = 64, .n = 64, .warp_m = 32, .warp_n = 32, .stages = 6, .blocks = 2},
+        // For a short k above all: three blocks, of which one or two load or write while another multiplies.
+        .mma_small = {.m = 64, .n = 128, .warp_m = 32, .warp_n = 32, .stages = 2, .blocks = 3},
         // Two k-tiles on their way: 16 x 4096 x 4096 in 33 to 36 us, 30 to 32 for reading B alone.
         .thin = {.rows = 16, .k = 64, .stages = 3},
         // 4096 x 4096 x 4096: 54.0 TFLOP/s; 16 x 8 elements a thread 53.0, k-tiles of 16 k 53.1.
@@ -387,7 +388,7 @@ void gemm_dispatch(const P& where, const gemm_problem<TA, TB, TC, S, Epilogue>& 
     const auto multiply = [&]<simt::mma_type Type>(const auto& y) {
       constexpr bool directly = Tuning.direct || is_complex_double<TA>;  // which begin at any address
       const direct_plan direct = directly ? plan_directly<A>(y, on) : direct_plan{.clocks = 2 * never};
-      constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile(Tuning.mma_small) : Tuning.mma_small;
+      constexpr mma_tile small = Type == simt::mma_type::tf32 ? small_tf32_tile : Tuning.mma_small;
       const mma_plan mma = plan_mma<Type, Tuning.mma_large, small>(y, on);
       const patch_plan patches = Tuning.direct ? plan_by_patches<A>(y, on) : patch_plan{};
       const outer_plan outer = Tuning.direct ? plan_outer_products(y, on) : outer_plan{};

@@ -250,10 +250,9 @@ private:
     const tile_place tile = raster<8, division>(tiles_m, tiles_n)(static_cast<std::uint32_t>(at.tile));
     if constexpr (tensor_cores) {
       const auto by = [&]<bool AlongKB>(std::bool_constant<AlongKB>) {
-        by_mma<AlongKB>{}(block, reinterpret_cast<typename by_mma<AlongKB>::shared&>(memory.bytes),
-                          typename by_mma<AlongKB>::arguments{
-                              y.a, y.b, y.c, y.k, {}, {}, y.k, nullptr, 0, result, true, true, y.c.is_written_by(2)},
-                          tile);
+        by_mma<AlongKB>{}(
+            block, reinterpret_cast<typename by_mma<AlongKB>::shared&>(memory.bytes),
+            typename by_mma<AlongKB>::arguments{y.a, y.b, y.c, y.k, {}, {}, y.k, nullptr, 0, result, true, true}, tile);
       };
       if (is_read_by_words(y.a, true, 1)) {
         if (is_read_by_words(y.b, false, 1)) return by(std::false_type{});

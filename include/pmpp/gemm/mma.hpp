@@ -10,7 +10,8 @@
 //   3. A lane reads whole words. A word along k holds its elements of one row; in which order the numbers of k enter a
 //      sum does not matter, as long as A and B agree. A word along m holds elements of neighbouring rows; these belong to
 //      rows 8 apart of the small matrices, so that C comes out with its rows in another order.
-//   4. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
+//   4. Sums become rows of C by way of shared memory (gemm/rows_of_c.hpp), wherever these begin, but for elements of 16 bytes.
+//   5. Splits write partial sums, which a second launch adds up in order: the same bits on every run.
 //
 // Edges are filled with zeros on the way to shared memory: the loop over k has no cases. Of operands whose rows begin anywhere, elements
 // of 4 and 8 bytes are copied one by one; others are copied first to where words can be read (gemm/repack.hpp).
@@ -35,6 +36,7 @@
 #include <pmpp/gemm/problem.hpp>
 #include <pmpp/gemm/remembered.hpp>
 #include <pmpp/gemm/repack.hpp>
+#include <pmpp/gemm/rows_of_c.hpp>
 #include <pmpp/gemm/schedule.hpp>
 #include <pmpp/gemm/simt.hpp>
 #include <pmpp/launch.hpp>
@@ -76,10 +78,8 @@ inline constexpr mma_tile large_double_tile{.m = 64, .n = 64, .warp_m = 32, .war
 inline constexpr mma_tile large_complex_tile{.m = 64, .n = 32, .warp_m = 32, .warp_n = 16, .stages = 4, .blocks = 3},
     small_complex_tile{.m = 64, .n = 16, .warp_m = 16, .warp_n = 16, .stages = 4, .blocks = 4};
 
-/// The small tile for floats taken as tf32: half as high as that for half and bytes.
-constexpr mma_tile small_tf32_tile(const mma_tile& t) {
-  return {.m = t.m / 2, .n = t.n, .warp_m = t.warp_m / 2, .warp_n = t.warp_n, .stages = 4, .blocks = 4};
-}
+/// The small tile for floats taken as tf32: where it is best, k is long.
+inline constexpr mma_tile small_tf32_tile{.m = 32, .n = 64, .warp_m = 16, .warp_n = 32, .stages = 4, .blocks = 4};
 
 /// Whether large tiles of such elements are for machines without wgmma alone: of half, bfloat16, bytes, and floats taken as tf32. (Without
 /// them 254 random shapes of bfloat16 take as long on an H200, 1301 of tf32 0.02 % longer.)
@@ -120,7 +120,8 @@ struct mma_kernel {
     alignas(128) std::byte a[Tile.stages][Tile.m * row_words * 16];
     alignas(128) std::byte b[Tile.stages][Tile.n * row_words * 16];
   };
-  static_assert(sizeof(shared) == Tile.shared_bytes());
+  using rows_of_tile = rows_of_c<sum_type, TC, Tile.m, Tile.n, threads>;  ///< in place of the k-tiles, at the end
+  static_assert(sizeof(shared) == Tile.shared_bytes() && rows_of_tile::bytes <= sizeof(shared));
 
   struct arguments {
     gemm_operand<T> a, b;
@@ -132,7 +133,7 @@ struct mma_kernel {
     sum_type* partials;    ///< of all splits: for each a rows x partial_row matrix
     std::int64_t partial_row;
     gemm_result<S, Epilogue> result;
-    bool a_in_words, b_in_words, c_in_words;  ///< words of A and B may be read, pairs of C written
+    bool a_in_words, b_in_words;  ///< words may be read
     originals of_parts{};
   };
 
@@ -163,7 +164,7 @@ private:
             at.batch, [&](int r) { return at.row + at.warp_row + r * 8 + at.g; },
             [&](int c) { return at.col + at.warp_col + c / 2 * 8 + at.t * 2 + c % 2; },
             [&](int r, int c) -> float& { return sum[r / 2][c / 2][r % 2 * 2 + c % 2]; });
-    write(x, at, sum);
+    write(block, memory, x, at, sum);
   }
 
   /// Which part of the product this block and this thread work out.
@@ -330,6 +331,7 @@ private:
     // Pieces of both operands, spread over `slots` between which other work stands.
     block::async_pipeline<Tile.stages> ring;
     const auto copy = [&](int stage, int slot, int slots) {
+      if (slots == 1 && left <= 0) return;
       constexpr int of_a = iterator_a.pieces, all = of_a + iterator_b.pieces;
       const int there = static_cast<int>(max(std::int64_t(0), min(left, std::int64_t(k_tile_k))));
       for (int p = all * slot / slots; p < all * (slot + 1) / slots; ++p)
@@ -353,21 +355,22 @@ private:
     load_a(0, 0, 0, 1);
     load_b(0, 0);
     int free = Tile.stages - 1;  // the stage to be filled next
-    // What is multiplied next is loaded first, so that its latency is hidden.
-    const auto multiply_k_tile = [&] {
+    // What is multiplied next is loaded first, so that its latency is hidden. `there`: numbers of k of the k-tile, or more.
+    const auto multiply_k_tile = [&](std::int64_t there) {
       unrolled<steps>([&](int step) {
         const int now = step % 2;
+        const bool is_zero = !spread && !in_parts && step > 0 && step * mma::k >= there;
         unrolled<groups>([&](int g) {
           if (spread) {
             copy(free, step * groups + g, steps * groups);
             if (step * groups + g + 1 == steps * groups) ring.commit();
           }
-          if (step + 1 < steps && (spread || g + 1 == groups))
+          if (step + 1 < steps && (spread || g + 1 == groups) && !is_zero)
             load_a(step + 1, 1 - now, spread ? g : 0, spread ? groups : 1);
           if (g + 1 < groups) {
-            load_b(step, g + 1);
+            if (!is_zero) load_b(step, g + 1);
           } else if (step + 1 < steps) {
-            load_b(step + 1, 0);
+            if (!is_zero) load_b(step + 1, 0);
           } else {
             free = ring.release();
             ring.template wait<Tile.stages - 2>(block);
@@ -378,6 +381,7 @@ private:
               ring.commit();
             }
           }
+          if (is_zero) return;
           if (g == 0)
             unrolled<tiles_m>([&](int i) {
               for (word& y : a[now][i]) round(y);
@@ -406,58 +410,65 @@ private:
 #pragma unroll 1
 #endif
         for (int p = 0; p < products; ++p) {
-          multiply_k_tile();
+          multiply_k_tile(k_tile_k);
           if (ends_scale(p)) each([](float& y, float&) { y *= 1 / scale_of_part; });
         }
         each([](float& y, float& all) { all += y, y = 0; });
       }
       each([](float& y, float& all) { y = all; });
     } else {
-      for (int s = 0; s < k_tiles; ++s) multiply_k_tile();
+      for (int s = 0; s < k_tiles; ++s) multiply_k_tile(depth - std::int64_t(s) * k_tile_k);
     }
   }
 
-  /// Writes C, or the partial sums of a split. Where C is read, all pairs of 16 rows are on their way at once.
-  PMPP_HOST_DEVICE static void write(const arguments& x, const coord& at, const sum_type (&sum)[tiles_m][blocks_n][4]) {
-    const std::int64_t col = at.col + at.warp_col + at.t * 2, cols = x.c.cols - col;  // of this lane's first pair on
-    unrolled<tiles_m>([&](int i) {
-      const std::int64_t first = at.row + at.warp_row + i * 16 + at.g;
-      // f(pair, how many of it lie in C, row of the two, column from `col` on)
-      const auto each_pair = [&](auto f) {
-        unrolled<2 * blocks_n>([&](int p) {
-          const int h = p / blocks_n, j = p % blocks_n * 8;
-          if (first + h * 8 < x.c.rows && j < cols) f(p, j + 1 < cols ? 2 : 1, h, j);
+  /// Writes C, by way of shared memory unless its elements are words, or the partial sums of a split.
+  template <class Block>
+  PMPP_HOST_DEVICE static void write(Block& block, shared& memory, const arguments& x, const coord& at,
+                                     const sum_type (&sum)[tiles_m][blocks_n][4]) {
+    const int first_row = at.warp_row + at.g, first_col = at.warp_col + at.t * 2;  // of the tile, of this lane
+    const std::int64_t row = at.row + first_row, col = at.col + first_col;
+    if (x.splits.value() > 1) {
+      sum_type* const to =
+          x.partials + ((at.batch * x.splits.value() + at.split) * x.c.rows + row) * x.partial_row + col;
+      unrolled<2 * tiles_m>([&](int i) {
+        if (row + i * 8 < x.c.rows)
+          unrolled<2 * blocks_n>([&](int j) {
+            const int c = j / 2 * 8 + j % 2;
+            if (col + c < x.c.cols) to[i * 8 * x.partial_row + c] = sum[i / 2][j / 2][i % 2 * 2 + j % 2];
+          });
+      });
+      return;
+    }
+    if constexpr (sizeof(TC) >= 16) {  // an element is a word. Where C is read, those of a row are on their way at once
+      unrolled<2 * tiles_m>([&](int i) {
+        if (row + i * 8 >= x.c.rows) return;
+        TC* const to = x.c.data + at.batch * x.c.batch_stride + (row + i * 8) * x.c.row_stride + col * x.c.col_stride;
+        const auto each = [&](auto f) {
+          unrolled<2 * blocks_n>([&](int j) {
+            const int c = j / 2 * 8 + j % 2;
+            if (col + c < x.c.cols) f(j, c, to + c * x.c.col_stride);
+          });
+        };
+        TC old[2 * blocks_n] = {};
+        if (x.result.reads()) each([&](int j, int, const TC* from) { old[j] = *from; });
+        each([&](int j, int c, TC* place) {
+          *place = x.result(sum[i / 2][j / 2][i % 2 * 2 + j % 2], &old[j], row + i * 8, col + c);
         });
-      };
-      if (x.splits.value() > 1) {
-        sum_type* const to =
-            x.partials + ((at.batch * x.splits.value() + at.split) * x.c.rows + first) * x.partial_row + col;
-        return each_pair([&](int p, int there, int h, int j) {
-          for (int e = 0; e < there; ++e) to[h * 8 * x.partial_row + j + e] = sum[i][p % blocks_n][2 * h + e];
+      });
+      return;
+    }
+    const rows_of_tile tile(memory.a[0], x.c, at.batch, at.row, at.col);
+    block::async_pipeline<Tile.stages>::drain();
+    block.sync();  // k-tiles have been read
+    tile.put([&](auto place) {
+      unrolled<2 * tiles_m>([&](int i) {
+        unrolled<2 * blocks_n>([&](int j) {
+          place(first_row + i * 8, first_col + j / 2 * 8 + j % 2) = sum[i / 2][j / 2][i % 2 * 2 + j % 2];
         });
-      }
-      TC* const to = x.c.data + at.batch * x.c.batch_stride + first * x.c.row_stride + col * x.c.col_stride;
-      packed<TC, 2> old[2 * blocks_n] = {};
-      if (x.result.reads())
-        each_pair([&](int p, int there, int h, int j) {
-          const TC* const from = to + h * 8 * x.c.row_stride + j * x.c.col_stride;
-          old[p].item[0] = from[0];
-          if (there == 2) old[p].item[1] = from[x.c.col_stride];
-        });
-      each_pair([&](int p, int there, int h, int j) {
-        TC* const place = to + h * 8 * x.c.row_stride + j * x.c.col_stride;
-        packed<TC, 2> pair{};
-        for (int e = 0; e < 2; ++e)
-          if (e < there)
-            pair.item[e] = x.result(sum[i][p % blocks_n][2 * h + e], &old[p].item[e], first + h * 8, col + j + e);
-        if (x.c_in_words && there == 2) {
-          *reinterpret_cast<packed<TC, 2>*>(place) = pair;
-        } else {
-          place[0] = pair.item[0];
-          if (there == 2) place[x.c.col_stride] = pair.item[1];
-        }
       });
     });
+    block.sync();
+    tile.write(block, x.result);
   }
 };
 
@@ -497,7 +508,7 @@ void launch_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, co
       where, plan.tiles_m * plan.tiles_n * plan.splits * x.batch, kernel{},
       typename kernel::arguments{x.a, x.b, x.c, x.k, raster<8>(plan.tiles_m, plan.tiles_n), divisor(plan.splits),
                                  plan.split_k, sums, row_length, x.result, is_read_by_words(x.a, AlongKA, x.batch),
-                                 is_read_by_words(x.b, AlongKB, x.batch), x.c.is_written_by(2), originals});
+                                 is_read_by_words(x.b, AlongKB, x.batch), originals});
   if (plan.splits > 1) detail::combine_splits(where, x, sums, row_length, plan.splits, originals);
 }
 
@@ -508,11 +519,12 @@ bool mma_takes_along_k(const gemm_operand<T>& y, std::int64_t batch) {
 }
 
 /// Whether an operand is copied first, whose elements are multiplied by `products` others: it cannot be read by words, and reading it
-/// by elements is not possible, or slow. Doubles wait for their products rather.
+/// by elements is not possible, or slow. Doubles wait for their products rather, and a short k takes no longer than a launch.
 template <class T>
-bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int64_t batch) {
+bool mma_copies_first(const gemm_operand<T>& y, std::int64_t products, std::int64_t k, std::int64_t batch) {
   if (sizeof(T) == 16) return false;  // an element is a word
-  const bool by_elements = sizeof(T) >= 4 && (y.stride == 1 || y.k_stride == 1) && (sizeof(T) == 8 || products < 1024);
+  const bool by_elements = sizeof(T) >= 4 && (y.stride == 1 || y.k_stride == 1) &&
+                           (sizeof(T) == 8 || products < 1024 || k <= std::int64_t(256 / sizeof(T)));
   return !by_elements && !is_read_by_words(y, mma_takes_along_k(y, batch), batch);
 }
 
@@ -521,7 +533,8 @@ template <simt::mma_type Type, mma_tile Tile, bool Elsewhere = false, class P, c
           class Epilogue>
 void gemm_by_mma(const P& where, const gemm_problem<T, T, TC, S, Epilogue>& x, const gemm_plan& plan) {
   const bool a = mma_takes_along_k(x.a, x.batch), b = mma_takes_along_k(x.b, x.batch);
-  const copy_wish of_a{mma_copies_first(x.a, x.c.cols, x.batch), a}, of_b{mma_copies_first(x.b, x.c.rows, x.batch), b};
+  const copy_wish of_a{mma_copies_first(x.a, x.c.cols, x.k, x.batch), a},
+      of_b{mma_copies_first(x.b, x.c.rows, x.k, x.batch), b};
   const auto multiply = [&](const auto& y) {
     const auto by = [&]<bool AlongKA, bool AlongKB>() {
       launch_mma<Type, Tile, AlongKA, AlongKB, Elsewhere>(where, y, plan);
@@ -547,29 +560,45 @@ struct mma_plan {
   double clocks = never;
 };
 
-/// Clocks of an H200: before a block's products; of a k-tile that a block has to itself; of each element that is copied by itself, of a
-/// k-tile and of each k; of each element of C of a thread; the share of the rate that products reach. Fitted to times of random shapes
-/// (benchmark/gemm_sweep): 1200 of doubles and complex doubles, 4700 of half and bfloat16, 1600 of bytes, single calls and others; of
-/// large tiles of two bytes and one to single calls. (Of floats to times of an H100.)
+/// Clocks of an H200: of a call; before a block's products; of a k-tile that a block has to itself; of each element that is copied by
+/// itself, of a k-tile and of each k; of each element of C of a thread; the share of the rate that products reach. Fitted to times of random
+/// shapes, half of them of a short k (benchmark/gemm_sweep): 900 to 1680 of each of bfloat16, floats and doubles, 1200 of complex doubles,
+/// single calls and others, which count as single ones; of large tiles of two bytes and one to single calls. (Small tiles of two bytes:
+/// longer than measured, as formulas of other ways say more than they take.)
 struct mma_cost {
-  double begin, latency, of_row, of_element, store, share;
+  double call, begin, latency, of_row, of_element, store, share;
 };
 template <class T>
 constexpr mma_cost mma_cost_of_tile(bool large) {
-  if (sizeof(T) == 16) return large ? mma_cost{636, 677, 0, 0, 129, 1.01} : mma_cost{800, 305, 0, 0, 200, 0.92};
+  if (sizeof(T) == 16)
+    return large ? mma_cost{5950, 636, 677, 0, 0, 129, 1.01} : mma_cost{5950, 800, 305, 0, 0, 200, 0.92};
   if (sizeof(T) == 8)
-    return large ? mma_cost{1070, 525, 0.293, 0.0244, 132, 1.07} : mma_cost{582, 420, 0.249, 0.0279, 153, 0.903};
-  if (sizeof(T) < 4 && large) return {2260, 1355, 0, 0, 60, 0.96};
-  if (sizeof(T) < 4)
-    return sizeof(T) == 1 ? mma_cost{2550, 506, 0, 0, 105, 0.663} : mma_cost{3260, 431, 0, 0, 97, 0.724};
-  return large ? mma_cost{1630, 1500, 1.12, 0.07, 137, 0.47} : mma_cost{1630, 667, 1.12, 0.07, 190, 0.41};
+    return large ? mma_cost{5950, 1040, 795, 0, 0.0223, 39.1, 1.1}
+                 : mma_cost{5950, 1330, 569, 0.202, 0.0345, 48.5, 0.808};
+  if (sizeof(T) == 4)
+    return large ? mma_cost{7260, 60, 1500, 0, 0.0411, 20, 0.47} : mma_cost{7260, 60, 1150, 0, 0.0411, 36.2, 0.27};
+  if (large) return {5950, 2260, 1355, 0, 0, 20, 0.96};
+  return {11400, 1970, 431, 0, 0, 10.8, sizeof(T) == 1 ? 0.5 : 0.514};
+}
+
+/// The same of C and of partial sums: how much a block waits for others of a multiprocessor that write C; how much longer it takes where C is
+/// read, and where its lines begin within words, and memory for parts of sectors; of a second launch; the share of memory's rate that
+/// partial sums reach.
+struct mma_cost_of_c {
+  double together, reads, askew, of_parts, second_launch, sums;
+};
+template <class TC>
+constexpr mma_cost_of_c mma_cost_of_element() {
+  if (sizeof(TC) == 16) return {0.26, 1.35, 1.38, 1.53, 3200, 0.6};  // lanes write elements, which are words
+  return {1, 1.7, 1, sizeof(TC) < 4 ? 1.88 : sizeof(TC) == 4 ? 1.75 : 1.45, 2300, 0.3};
 }
 
 /// How a product is best cut up by a tile.
 template <simt::mma_type Type, mma_tile Tile, class T, class TC, class S, class Epilogue>
 mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large, const machine& on) {
   constexpr std::int64_t depth = 128 / sizeof(T);
-  constexpr double start = 5950, second_launch = 3200, sum_bytes = sizeof(typename mma_of<Type, T>::sum);
+  constexpr double sum_bytes = sizeof(typename mma_of<Type, T>::sum);
+  constexpr mma_cost_of_c of_element = mma_cost_of_element<TC>();
   const mma_cost cost = mma_cost_of_tile<T>(large);
   const double m = double(x.c.rows), n = double(x.c.cols), batch = double(x.batch);
   const std::int64_t tiles_m = ceil_div(x.c.rows, std::int64_t(Tile.m)),
@@ -579,37 +608,39 @@ mma_plan plan_mma_tile(const gemm_problem<T, T, TC, S, Epilogue>& x, bool large,
   const auto is_word = [](const T* p) { return sizeof(T) < 16 || reinterpret_cast<std::uintptr_t>(p) % 16 == 0; };
   if (!on.fits(Tile.shared_bytes()) || !is_word(x.a.data) || !is_word(x.b.data)) return best;
   const std::int64_t together = on.resident_blocks(Tile.threads(), Tile.shared_bytes(), Tile.blocks);
-  // Rows of C that begin anywhere are written slowly, faster by lanes that have neighbours of a column. Of up to 4 bytes, 8 and 16:
-  constexpr int size = sizeof(TC) == 16 ? 2 : sizeof(TC) == 8;
-  constexpr double of_row[] = {3.5, 3.3, 1.53}, of_col[] = {3, 1.71, 1},
-                   of_store[] = {sizeof(TC) < 4 ? 0.955 : 1.0, 1, 1.38};
-  const bool in_pairs = size < 2 && x.c.is_written_by(2);
-  const double writes = in_pairs ? 1 : (x.c.row_stride == 1 ? of_col : of_row)[size], beta = x.result.reads() ? 2 : 1;
+  constexpr std::int64_t items = max(1, int(16 / sizeof(TC)));
+  const bool in_words =
+      items == 1 ? x.c.row_stride == 1 : x.c.is_written_by(items) || x.exchanged().c.is_written_by(items);
+  const double writes = in_words ? 1 : of_element.of_parts, beta = x.result.reads() ? 2 : 1;
   const double k_bytes = double(x.k) * batch * sizeof(T),
                from_l2 = (m * double(tiles_n) + n * double(tiles_m)) * k_bytes;
   const double memory = max(((m + n) * k_bytes + m * n * batch * beta * writes * sizeof(TC)) / on.memory_rate(),
                             from_l2 / (2.8 * on.l2_rate()));
-  const auto by_elements = [&](const gemm_operand<T>& y, int rows) {
-    return sizeof(T) == 16 || is_read_by_words(y, mma_takes_along_k(y, x.batch), x.batch) ? 0 : rows;
+  const auto by_elements = [&](const gemm_operand<T>& y, std::int64_t products, int rows) {
+    const bool by_words = sizeof(T) == 16 || is_read_by_words(y, mma_takes_along_k(y, x.batch), x.batch) ||
+                          mma_copies_first(y, products, x.k, x.batch);
+    return by_words ? 0 : rows;
   };
-  const double elements = by_elements(x.a, Tile.m) + by_elements(x.b, Tile.n);
+  const double elements = by_elements(x.a, x.c.cols, Tile.m) + by_elements(x.b, x.c.rows, Tile.n);
   const double of_k_tile =
       depth * (double(Tile.m * Tile.n) / (cost.share * tensor_products<T>(on)) + elements * cost.of_element);
-  const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store * (beta == 2 ? 1.35 : 1) *
-                      (writes == 1 ? 1 : of_store[size]);
+  const double of_c = double(Tile.m * Tile.n) / Tile.threads() * cost.store *
+                      (x.result.reads() ? of_element.reads : 1) * (in_words ? 1 : of_element.askew);
   const auto consider = [&](std::int64_t wanted) {
     const std::int64_t split_k = round_up(ceil_div(max<std::int64_t>(1, x.k), wanted), depth);
     const std::int64_t splits = max<std::int64_t>(1, ceil_div(x.k, split_k)), blocks = tiles * splits;
     const std::int64_t rounds = blocks / (together * processors), rest = blocks - rounds * together * processors;
     const auto round = [&](double of_processor) {
-      return cost.begin + of_c * (1 + 0.26 * (of_processor - 1)) +
+      return cost.begin + of_c * (1 + of_element.together * (of_processor - 1)) +
              double(ceil_div(min(x.k, split_k), depth)) *
                  max(cost.latency + elements * cost.of_row, of_processor * of_k_tile);
     };
     double clocks =
         double(rounds) * round(double(together)) + (rest > 0 ? round(double(ceil_div(rest, processors))) : 0);
-    clocks = start + max(clocks, memory) + 0.3 * min(clocks, memory);
-    if (splits > 1) clocks += second_launch + m * n * batch * sum_bytes * double(splits + 1) / (0.6 * on.memory_rate());
+    clocks = cost.call + max(clocks, memory) + 0.3 * min(clocks, memory);
+    if (splits > 1)
+      clocks += of_element.second_launch +
+                m * n * batch * sum_bytes * double(splits + 1) / (of_element.sums * on.memory_rate());
     if (clocks < best.clocks) best = {large, false, {tiles_m, tiles_n, splits, split_k, clocks}, clocks};
   };
   consider(1);
@@ -631,14 +662,13 @@ mma_plan plan_mma(const gemm_problem<T, T, TC, S, Epilogue>& x, const machine& o
       if (plan.clocks < best.clocks) best = plan;
     };
     for (const bool exchanged : {false, true}) {
-      if (exchanged && sizeof(T) < 4) continue;
       const auto y = exchanged ? x.exchanged() : x;
       if (!large_is_elsewhere<T, TC> || !wgmma_available()) weigh(plan_mma_tile<Type, Large>(y, true, on), exchanged);
       weigh(plan_mma_tile<Type, Small>(y, false, on), exchanged);
     }
     const auto copies = [&](const gemm_operand<T>& y, std::int64_t products) {
       const double clocks = clocks_of_repack(y, mma_takes_along_k(y, x.batch), x.k, x.batch, on);
-      return mma_copies_first(y, products, x.batch) ? clocks : 0;
+      return mma_copies_first(y, products, x.k, x.batch) ? clocks : 0;
     };
     best.clocks += copies(x.a, x.c.cols) + copies(x.b, x.c.rows);
     return best;

@@ -118,11 +118,12 @@ struct tile_of {
     const int rows = cut.as_one_row ? 1 : p.height, skipped = cut.as_one_row ? missing * cut.pitch : 0;
     const int first = (cut.as_one_row ? 0 : missing) + (block.thread() >> log_row);
     const std::int64_t stride = step * a.pitch;
-    for (int at = (block.thread() & ((1 << log_row) - 1)) * word; at < row_bytes + (has_phases ? word - Unit : 0);
-         at += word << log_row) {
+    const bool apart = has_phases && cut.exact;  // a row's first word may begin with bytes that another block writes
+    if (apart) load_first_words(block, tile, a, cut, p);
+    for (int at = ((block.thread() & ((1 << log_row) - 1)) + (apart ? 1 : 0)) * word;
+         at < row_bytes + (has_phases ? word - Unit : 0); at += word << log_row) {
       const std::byte* from = a.at(p.y + first, p.x * Size) + at;
-      const bool of_others = has_phases && cut.exact && at == 0;  // a word may begin with bytes that another block writes
-      if (at + word <= row_bytes && at >= skipped && !of_others) {
+      if (at + word <= row_bytes && at >= skipped) {
 #if defined(__CUDA_ARCH__)
 #pragma unroll 8
 #endif
@@ -131,12 +132,8 @@ struct tile_of {
       } else {
         for (int row = first; row < rows; row += step, from += stride) {
           const int phase = phase_at(from), left = row_bytes + phase - at;
-          std::byte* const to = tile + row * cut.pitch + at;
-          if (of_others)
-            for (int k = phase; k < min(left, word); k += Unit)
-              *reinterpret_cast<bytes_of<Unit>*>(to + k) = *reinterpret_cast<const bytes_of<Unit>*>(from + k - phase);
-          else if (left > 0 && at + word > skipped + phase)
-            simt::copy_async<word>(to, from - phase, min(left, word));
+          if (left > 0 && at + word > skipped + phase)
+            simt::copy_async<word>(tile + row * cut.pitch + at, from - phase, min(left, word));
         }
       }
     }
@@ -203,6 +200,20 @@ private:
       }
     }
   };
+
+  /// What is the tile's of the first word of each row, a unit by each of some neighbouring threads.
+  template <class Block>
+  PMPP_HOST_DEVICE static void load_first_words(Block& block, std::byte* tile, const byte_rows<const std::byte>& a,
+                                                const cover& cut, const part& p) {
+    for (int i = block.thread(); i < p.height * (word / Unit); i += block.threads()) {
+      const int row = i / (word / Unit), k = i % (word / Unit) * Unit;
+      const std::byte* from = a.at(p.y + row, p.x * Size);
+      const int at = k - phase_at(from);
+      if (at >= 0 && at < p.width * Size)
+        *reinterpret_cast<bytes_of<Unit>*>(tile + row * cut.pitch + k) =
+            *reinterpret_cast<const bytes_of<Unit>*>(from + at);
+    }
+  }
 
   PMPP_HOST_DEVICE static void write_vector(const column& from, std::byte* to) {
     bytes_of<Unit> in[items];
