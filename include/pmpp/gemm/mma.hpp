@@ -457,7 +457,7 @@ private:
       });
       return;
     }
-    const rows_of_tile tile(memory.a[0], x.c, at.batch, at.row, at.col);
+    const rows_of_tile tile(reinterpret_cast<std::byte*>(&memory), x.c, at.batch, at.row, at.col);
     block::async_pipeline<Tile.stages>::drain();
     block.sync();  // k-tiles have been read
     tile.put([&](auto place) {
