@@ -331,7 +331,7 @@ private:
     // Pieces of both operands, spread over `slots` between which other work stands.
     block::async_pipeline<Tile.stages> ring;
     const auto copy = [&](int stage, int slot, int slots) {
-      if (slots == 1 && left <= 0) return;
+      if (slots == 1 && left <= 0) return;  // a whole k-tile beyond k, which nobody multiplies
       constexpr int of_a = iterator_a.pieces, all = of_a + iterator_b.pieces;
       const int there = static_cast<int>(max(std::int64_t(0), min(left, std::int64_t(k_tile_k))));
       for (int p = all * slot / slots; p < all * (slot + 1) / slots; ++p)

@@ -73,6 +73,8 @@ struct gemm_result {
 
   /// Whether what C holds is asked for.
   PMPP_HOST_DEVICE bool reads() const { return beta != S{}; }
+  /// The same of sums alone, which the compiler knows then: it need not ask at each element.
+  PMPP_HOST_DEVICE gemm_result of_sums() const { return {alpha, S{}, epilogue, exchanged}; }
 
   template <class T, class A>
   PMPP_HOST_DEVICE T operator()(const A& sum, const T* old, std::int64_t i, std::int64_t j) const {

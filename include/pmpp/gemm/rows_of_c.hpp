@@ -77,13 +77,7 @@ public:
       return;
     }
     if constexpr (items > 1) {
-      if (result.reads()) {
-        write_words<true>(thread, result);
-      } else {
-        auto plain = result;
-        plain.beta = S{};  // which the compiler knows then: it need not ask at each element
-        write_words<false>(thread, plain);
-      }
+      result.reads() ? write_words<true>(thread, result) : write_words<false>(thread, result.of_sums());
       // What is around the words.
 #if defined(__CUDA_ARCH__)
 #pragma unroll 1

@@ -121,8 +121,7 @@ struct staged_store {
     constexpr bool stateless = std::is_empty_v<Epilogue> && !epilogue_uses_index<Epilogue, S>;
     const bool everywhere = stateless || (rows == 64 && cols == n);
     // Makes elements of a slice of sums alone.
-    auto plain = x.result;
-    plain.beta = S{};  // which the compiler knows then: it need not ask at each element
+    const auto plain = x.result.of_sums();
     const auto make = [&](int s, packed<TC, 2>(&y)[width / 8][2]) __attribute__((always_inline)) {
 #pragma unroll
       for (int u = 0; u < width / 2; ++u) {
